@@ -110,15 +110,19 @@ def _does_the_same(commit: str, name: str) -> bool:
 
 
 def _statements(source: str) -> str:
-    """What Python runs of a file, without docstrings and what errors say."""
+    """What Python runs of a file, without docstrings, what errors say and which are known."""
     tree = ast.parse(source)
     for node in ast.walk(tree):
         if isinstance(node, ast.Raise):
             node.exc = None
-        match getattr(node, "body", None):
-            case [ast.Expr(ast.Constant(str())), *rest]:
-                node.body = rest  # type: ignore[attr-defined]
+        if isinstance(body := getattr(node, "body", None), list):
+            said = body[:1] if isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant) else []
+            body[:] = [each for each in body if each not in said and not _imports_errors(each)]
     return ast.dump(tree)
+
+
+def _imports_errors(node: ast.stmt) -> bool:
+    return isinstance(node, ast.ImportFrom) and node.module == "podium.errors"
 
 
 def code_of(words: str) -> set[Path]:

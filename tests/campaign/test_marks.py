@@ -142,3 +142,22 @@ def test_campaign_new_takes_the_options_of_rank(tmp_path, monkeypatch):
     assert "row 2: there is no item 'd'" in str(bad.exception)
     idle = CliRunner().invoke(main, [*call, "--boundaries", "A=15", "--db", "e.db"])
     assert "is about marks" in str(idle.exception)
+
+
+def test_items_added_later_have_no_mark_and_leave_the_others_theirs(tmp_path):
+    made(tmp_path / "c.db")
+    with open_store(str(tmp_path / "c.db")) as store:
+        campaign = store.read(lambda reader: reader.campaigns())[0]
+        before = campaign_marks(store.read(lambda reader: reader.content(campaign.id)))
+        items = Items([Item(-1, label) for label in ("yew", "willow")])
+        store.write(campaign.id, lambda writer: setup.add_items(writer, items, 5))
+        content = store.read(lambda reader: reader.content(campaign.id))
+    after = campaign_marks(content)
+    for label in LABELS:
+        for name in ("mark", "grade"):
+            assert after.words()[label][name] == before.words()[label][name]
+        assert after.words()[label]["chance"] == pytest.approx(before.words()[label]["chance"], abs=0.03)
+    assert after.words()["yew"] == {"mark": "–", "lower": None, "upper": None, "grade": "", "chance": None}
+    table = {row["item"]: row for row in ranking_frame(standing(content), marked=after).to_dicts()}
+    assert table["willow"]["mark"] is table["willow"]["grade"] is None
+    assert "yew" in report_page(content)

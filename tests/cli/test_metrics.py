@@ -108,7 +108,7 @@ ODD_JUDGEMENTS = {
     "twice": (b"q1 0 a 1\n\nq2 0 a 1\nq1 0 a 0\n", "row 4: document 'a' of query 'q1' is there twice"),
     "nan": (b"\nq1 0 a nan\n", "row 2: relevance is NaN"),
     "infinite": (b"q1 0 a 1\nq1 0 b inf\n", "row 2: relevance is infinite"),
-    "words": (b"q1 0 a high\n", "row 1 is not 'query 0 document relevance'"),
+    "words": (b"q1 0 a high\n", "row 1: relevance 'high' is not a number"),
     "a-run": (b"q1 Q0 a 1 0.9 x\n", f"row 1 looks like a run's, '{TREC}'; give the judgements first"),
     "nothing": (b"q1 0 a 0\nq1 0 b -1\n", "no row has a relevant label"),
     "empty.csv": (b"", "is empty"),
@@ -124,7 +124,7 @@ ODD_RUNS = {
     "bytes": (b"\xff\xfe\x00q", "cannot be read"),
     "twice": (b"q1 Q0 a 1 2 x\nq1 Q0 b 2 1 x\n\nq1 Q0 a 3 0 x\n", "row 4: document 'a' of query 'q1' is there twice"),
     "nan": (b"q1 Q0 a 1 1 x\nq1 Q0 b 2 nan x\n", "row 2: score is NaN"),
-    "words": (b"q1 Q0 a 1 high x\n", f"row 1 is not '{TREC}'"),
+    "words": (b"q1 Q0 a 1 high x\n", "row 1: score 'high' is not a number"),
     "judged": (b"q1 0 a 1\n", "row 1 looks like a judgement, 'query 0 document relevance'; give it first, then runs"),
     "others": (b"q8 Q0 a 1 1 x\nq9 Q0 a 1 1 x\n", "answers none of 3 judged queries, ['q1', 'q2', 'q3']; the run has"),
     "empty.csv": (b"", "is empty"),
@@ -325,7 +325,7 @@ def test_the_table_for_people_is_aligned(files, capfd):
     ("content", "says"),
     [
         ("q1 Q0 a 1 0.9\n", "row 1 is not 'query Q0 document rank score tag'"),
-        ("q1 Q0 a 1 0.9 x\n\nq1 Q0 b 1 high x\n", "row 3 is not"),
+        ("q1 Q0 a 1 0.9 x\n\nq1 Q0 b 1 high x\n", "row 3: score 'high' is not a number"),
         ("q1 Q0 a 1 0.9 x\nq1 Q0 a 2 0.8 x\n", "row 2: document 'a' of query 'q1' is there twice"),
         ("q1 Q0 a 1 nan x\n", "row 1: score is NaN"),
         ("", "run"),
@@ -376,3 +376,25 @@ def test_relevance_from_nowhere_is_refused(files, capfd):
     code, _, err = call(capfd, files / "qrels", files / "run", "--relevant-from", "nan")
     assert code == 2
     assert "--relevant-from nan is no relevance" in err
+
+
+def test_the_test_counts_the_queries_that_have_the_metric(files, capfd):
+    (files / "qrels").write_text("q1 0 a 2\nq1 0 b 1\nq2 0 a 1\nq3 0 b 0\nq4 0 a 2\n")
+    judged = [files / "qrels", files / "run", files / "other", "--empty", "skip", "--differences"]
+    _, err = ok(capfd, *judged, "-m", "ap")
+    assert "Student's paired t test over 3 queries" in err
+    assert "1 with nothing relevant, left out of the means" in err
+    out, err = ok(capfd, *judged, "-m", "ap,ndcg", "--relevant-from", "2", "--format", "json")
+    assert [row["queries"] for row in json.loads(out)] == [2, 3]
+    assert "Student's paired t test over 2 to 3 queries" in err
+    assert "2 with nothing relevant for ap, left out of the means, 1 with nothing relevant for ndcg, left out" in err
+
+
+def test_only_what_is_counted_from_a_grade_on_has_other_queries_with_nothing_relevant(files, capfd):
+    (files / "qrels").write_text("q1 0 c 2\nq2 0 a 1\n")
+    judged = [files / "qrels", files / "other", "--relevant-from", "2", "--empty", "skip", "--format", "json"]
+    out, err = ok(capfd, *judged, "-m", "ndcg")
+    assert json.loads(out)[0]["mean"] == 1.0  # of both
+    assert "nothing relevant" not in err
+    _, err = ok(capfd, *judged, "-m", "ndcg,P@1")
+    assert "1 with nothing relevant for P@1, left out" in err

@@ -45,6 +45,8 @@ def test_a_query_without_a_value_is_left_out_of_the_pair():
     values[0, 0, 2] = values[1, 0, 5] = np.nan
     both = ~np.isnan(values).any(axis=(0, 1))
     found = compare_runs(reports(values))
+    assert found.queries.tolist() == [[7]]
+    assert found.to_frame()["queries"].to_list() == [7]
     assert found.p_values[0, 0] == pytest.approx(stats.ttest_rel(values[1, 0, both], values[0, 0, both]).pvalue)
     exact = compare_runs(reports(values), test="permutation")
     assert exact.p_values[0, 0] == pytest.approx(brute(values[1, 0, both] - values[0, 0, both]))

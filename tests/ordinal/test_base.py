@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
@@ -17,6 +18,8 @@ from podium.ordinal import (
     MarginOrdinal,
     MedianBaseline,
     OrdinalPerceptron,
+    PassiveAggressiveOrdinal,
+    PRank,
     accuracy,
     conformal,
     errors,
@@ -118,8 +121,11 @@ def test_grades_are_checked_as_scikit_learn_s_classifiers_check_them():
     X = np.zeros((3, 1))
     with pytest.raises(InputError, match=r"Input y contains infinity or a value too large .*: row 2$"):
         MedianBaseline().fit(X, [1.0, inf, 2.0])
-    with pytest.raises(ValueError, match="Unknown label type"):
-        MedianBaseline().fit(X, [1.5, 2.25, 3.0])
+    with pytest.raises(InputError, match=r"^Unknown label type: row 2 is 2\.25, .* lowest to highest by classes=; if"):
+        MedianBaseline().fit(X, [1.0, 2.25, 3.5])
+    halves = MedianBaseline(classes=[0.5, 1.0, 1.5]).fit(X, [0.5, 1.0, 1.5])
+    assert halves.predict(X).tolist() == [1.0] * 3
+    assert MedianBaseline().fit(X, np.array([2.0**60, 1.0, -3.0])).classes_.tolist() == [-3.0, 1.0, 2.0**60]
     with pytest.raises(InputError, match="row 2: no grade"):
         MedianBaseline().fit(X, [1.5, nan, 3.0])
     with pytest.raises(InputError, match="there is only one class, 7; a grade can be learned from two classes on"):
@@ -223,7 +229,7 @@ def test_errors_know_the_grades_from_classes_from_categories_or_from_what_occurs
     assert errors(ordered, ["c", "c"]).tolist() == [2, 0]
     assert errors([[2, 3], [None, 2], [4, None], [3, 3]], [1, 4, 4, 3], classes=range(1, 6)).tolist() == [1, 2, 0, 0]
     assert errors(["x"], ["x"], classes=["x"]).tolist() == [0]
-    with pytest.raises(InputError, match="X has 2 rows and y 1 label"):
+    with pytest.raises(InputError, match="there are 2 labels and 1 prediction; give one each"):
         errors([1, 2], [1], classes=[1, 2])
 
 
@@ -465,3 +471,25 @@ def test_a_perceptron_refuses_an_example_with_a_hole(hole):
         ):
             ask([0.0, hole])
     assert model.n_seen_ == 1
+
+
+@pytest.mark.parametrize("table", [pd.DataFrame, lambda columns: pl.DataFrame(columns)])
+@pytest.mark.parametrize(
+    "learner",
+    [PassiveAggressiveOrdinal, CumulativeLogit, MarginOrdinal, PRank, OrdinalPerceptron],
+    ids=lambda c: c.__name__,
+)
+def test_a_table_with_names_is_learned_without_a_foreign_word(learner, table):
+    rng = np.random.default_rng(0)
+    frame = table({"a": rng.normal(size=60), "b": rng.normal(size=60)})
+    y = 1 + (np.asarray(frame["a"]) > 0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = learner().fit(frame, y)
+    assert model.feature_names_in_.tolist() == ["a", "b"]
+    assert model.score(frame, y) > 0.9
+
+
+def test_a_prediction_is_wanted_for_each_label():
+    with pytest.raises(InputError, match="there are 3 labels and 2 predictions; give one"):
+        mae([1, 2, 3], [1, 2])

@@ -498,7 +498,8 @@ def test_a_bad_row_is_named_by_its_number_and_column(row):
     at_mean[1, 2] = grader.scale.mean[2]
     assert_allclose(grader.scores(bad), grader.scores(at_mean))
     grader.missing = "error"
-    said = rf"^row {row + 2}: 'c' is missing or not a number; fill in a value or drop the row, or set missing='mean'$"
+    way = "fill in a value or drop the row, or fit the model with missing='mean'"
+    said = rf"^row {row + 2}: 'c' is missing or not a number; {way}$"
     with pytest.raises(InputError, match=said):
         grader.predict(bad, row=row)
     with pytest.raises(InputError, match="X: shape"):

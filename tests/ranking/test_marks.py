@@ -207,3 +207,31 @@ def test_the_line_is_told_in_the_units_of_the_scores(options):
     elo = Ranking(["x", "y", "z"], [1600.0, 1400.0, 1550.0], unit=400 / np.log(10))
     marks = award_marks(elo, **options)
     assert_allclose(marks.intercept + marks.slope * elo.scores, marks.marks)
+
+
+def test_items_never_compared_with_most_leave_the_others_their_chances():
+    """Two more items that met only each other: as without them for the others, which lie where votes say."""
+    rng = np.random.default_rng(5)
+    truth = rng.normal(0, 1.5, 20)
+    left = rng.integers(0, 20, 300)
+    right = (left + rng.integers(1, 20, 300)) % 20
+    won = rng.random(300) < 1 / (1 + np.exp(truth[right] - truth[left]))
+    winner, loser = np.where(won, left, right), np.where(won, right, left)
+    boundaries = {"A": 70, "B": 40}
+    alone = fitted(Comparisons.from_arrays(winner, loser, items=list(range(20))))
+    beside = fitted(Comparisons.from_arrays([*winner, 20], [*loser, 21], items=list(range(22))))
+    one, other = (award_marks(each, (0, 100), boundaries=boundaries) for each in (alone, beside))
+    assert_allclose(other.chances[:20], one.chances, atol=0.02)
+    assert_allclose(other.lower[:20], one.lower, atol=2.0)
+    assert np.isnan(other.chances[20:]).all()
+    assert (other.lower[20:].tolist(), other.upper[20:].tolist()) == ([0.0, 0.0], [100.0, 100.0])
+    frame = other.to_frame()
+    assert frame.filter(frame["chance"].is_null())["item"].to_list() == ["20", "21"]
+
+
+def test_where_no_group_holds_most_items_no_grade_has_a_chance():
+    votes = Comparisons.from_pairs(
+        [*[("a", "b"), ("b", "a"), ("a", "b")] * 5, *[("c", "d"), ("d", "c"), ("c", "d")] * 5]
+    )
+    found = award_marks(fitted(votes), (0, 100), boundaries={"A": 70})
+    assert np.isnan(found.chances).all()

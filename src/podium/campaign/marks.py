@@ -34,14 +34,17 @@ class Marked:
 
     marks: Marks | None = None
     why: str | None = None
+    unvoted: frozenset[str] = frozenset()  # items without a vote, which have no mark
 
     def words(self) -> dict[str, dict[str, Any]]:
         """For each item its mark, interval, grade and the chance of that, as a page shows them."""
         if self.marks is None:
             return {}
-        rows = self.marks.to_frame().to_dicts()
+        rows = self.frame().to_dicts()
         digits = 1 if max(abs(row["mark"]) for row in rows) > 20 else 2
-        return {
+        lacking = dict.fromkeys(("lower", "upper", "chance"))
+        without = {"mark": "–", "grade": "" if self.marks.grade_names else None, **lacking}
+        return dict.fromkeys(self.unvoted, without) | {
             row["item"]: {
                 "mark": number(row["mark"], digits),
                 "lower": None if row["mark_lower"] is None else number(row["mark_lower"], digits),
@@ -51,6 +54,13 @@ class Marked:
             }
             for row in rows
         }
+
+    def frame(self) -> pl.DataFrame:
+        """The marks of items that somebody voted on, where there are marks."""
+        import polars as pl
+
+        assert self.marks is not None, "asked for where there are marks"
+        return self.marks.to_frame().filter(~pl.col("item").is_in(list(self.unvoted)))
 
     def about_known(self) -> list[str]:
         """What the intervals rest on where few marks are known, in the words of `podium rank --known-marks`."""
@@ -67,7 +77,8 @@ def campaign_marks(content: Content) -> Marked | None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PodiumWarning)  # likely places say how sure the order is
-            ranking = BradleyTerry().fit(live_comparisons(content)).ranking_
+            votes = live_comparisons(content)
+            ranking = BradleyTerry().fit(votes).ranking_
             scale = asked.get("scale")
             marks = award_marks(
                 ranking, scale and (scale[0], scale[1]), known=asked.get("known"), boundaries=asked.get("boundaries"),
@@ -75,14 +86,16 @@ def campaign_marks(content: Content) -> Marked | None:
             )  # fmt: skip
     except PodiumError as problem:
         return Marked(why=str(problem))
-    return Marked(marks)
+    wins, losses, ties = votes.record()
+    unvoted = [str(votes.items[k]) for k in (wins + losses + ties == 0).nonzero()[0]]
+    return Marked(marks, unvoted=frozenset(unvoted))
 
 
 def with_marks(frame: pl.DataFrame, marked: Marked | None) -> pl.DataFrame:
     """The table of a standing with the marks beside its items, where there are any."""
     if marked is None or marked.marks is None:
         return frame
-    return frame.join(marked.marks.to_frame(), on="item", how="left", maintain_order="left")
+    return frame.join(marked.frame(), on="item", how="left", maintain_order="left")
 
 
 class AllMarks:

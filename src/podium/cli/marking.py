@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -202,9 +202,9 @@ class Marking:
         span = abs(self.marks[1] - self.marks[0]) if self.marks else 100.0
         return 1 if span > 20 else 2
 
-    def words(self, level: float | None, frames: Iterable[pl.DataFrame]) -> list[str]:
+    def words(self, level: float | None, frames: Collection[pl.DataFrame]) -> list[str]:
         """What the marks of these tables are, and how to read them; without a level they have no intervals."""
-        from podium.ranking.marks import known_marks_words
+        from podium.ranking.marks import NO_CHANCE, known_marks_words
 
         fixed = "that the known marks fix" if self.known_marks else "from the lowest item to the best"
         intervals = "" if level is None else f", with {100 * level:.4g} % intervals"
@@ -212,6 +212,8 @@ class Marking:
         if level is None:
             return lines
         lines += known_marks_words(len(self.known() or ()))
+        if any("chance" in frame.columns and frame["chance"].null_count() for frame in frames):
+            lines.append(NO_CHANCE)
         if any(self._has_likelier(frame) for frame in frames):
             lines.append(
                 "a grade is that of the mark, its chance the chance of that grade: for some items another grade is "

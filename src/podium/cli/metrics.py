@@ -116,8 +116,7 @@ def metrics(
     judged = read_judgements(qrels)
     options = {"ties": ties, "empty": empty, "gain": gain, "relevant_from": relevant_from, "kind": "gain"}
     wanted = [name.strip() for listed in names for name in listed.split(",")]
-    relevant = judged.filter((pl.col("relevance") >= relevant_from) & (pl.col("relevance") > 0))
-    void = judged["query"].n_unique() - relevant["query"].n_unique()
+    void = _void(judged, wanted, relevant_from)
     reports = {}
     for path in runs:
         run = read_run(path)
@@ -130,7 +129,7 @@ def metrics(
             raise InputError(*about, *problem.args) from None
         notes = [counted(len(queries), "judged query", "judged queries")]
         notes += [f"{lacking} of them not answered, counted as nothing retrieved"] if lacking else []
-        notes += [f"{void} with nothing relevant, {VOID[empty]}"] if void else []
+        notes += [f"{void} with nothing relevant{where}, {VOID[empty]}" for where, void in void.items() if void]
         notes += [f"{counted(extra, 'query', 'queries')} of the run not judged, left out"] if extra else []
         say(f"{path}: {', '.join(notes)}")
     typed: dict[str, str] = {}
@@ -150,7 +149,7 @@ def metrics(
     else:
         out.write(_means(reports, comparison, typed))
     if comparison is not None:
-        say(_words(comparison, len(queries), differences))
+        say(_words(comparison, differences))
         if comparison.has_untested:
             without = np.isnan(comparison.differences)
             if (np.isnan(comparison.p_values) & ~without).any():
@@ -234,7 +233,24 @@ def _short(runs: list[str]) -> list[str]:
     return short if len(set(short)) == len(runs) else runs
 
 
-def _words(comparison: RunComparison, queries: int, differences: bool) -> str:
+def _void(judged: pl.DataFrame, wanted: Sequence[str], relevant_from: float) -> dict[str, int]:
+    """Queries with nothing relevant; by metric where what counts from a grade on has others than the grades have."""
+    import polars as pl
+
+    from podium.metrics.names import parse
+
+    names: dict[int, list[str]] = {}
+    queries = judged["query"].n_unique()
+    for name in dict.fromkeys(wanted):
+        least = relevant_from if parse(name).splits else 0.0
+        relevant = judged.filter((pl.col("relevance") >= least) & (pl.col("relevance") > 0))
+        names.setdefault(queries - relevant["query"].n_unique(), []).append(name)
+    if len(names) == 1:
+        return {"": next(iter(names))}
+    return {f" for {', '.join(those)}": void for void, those in names.items()}
+
+
+def _words(comparison: RunComparison, differences: bool) -> str:
     """How the runs were tested."""
     test = {"student": "Student's paired t test", "permutation": "randomisation test"}[comparison.test]
     corrected = {
@@ -243,7 +259,9 @@ def _words(comparison: RunComparison, queries: int, differences: bool) -> str:
         "fdr": "false discoveries held over {} by Benjamini and Hochberg",
         "none": "no correction for {}",
     }[comparison.correction].format(counted(len(comparison.pairs), "pair"))
-    how = f"{test} over {counted(queries, 'query', 'queries')}"
+    least, most = int(comparison.queries.min()), int(comparison.queries.max())
+    some = counted(most, "query", "queries")
+    how = f"{test} over {some if least == most else f'{least} to {some}'}"
     how += f", {corrected} of each metric" if len(comparison.pairs) > 1 else ""
     if differences:
         return f"{how}; {100 * comparison.level:.4g} % intervals, each on its own (Student)"

@@ -30,8 +30,10 @@ class RunComparison:
     """Every two runs on every metric: differences, intervals, p-values; made by `compare_runs`.
 
     Row m of an array is metric m of `metrics`, column k is pair k of `pairs`, (earlier run, later run); differences are
-    later less earlier. `lower` and `upper` are Student's, each interval on its own; they are NaN, as Student's p is,
-    where the difference is the same in every query. Letters name the runs: a for the first.
+    Row m of an array is metric m of `metrics`, column k is pair k of `pairs`, (earlier run, later run); differences are
+    later less earlier, over so many `queries` that have the metric in both. `lower` and `upper` are Student's, each
+    interval on its own; they are NaN, as Student's p is, where the difference is the same in every query. Letters name
+    the runs: a for the first.
     """
 
     runs: tuple[str, ...]
@@ -42,6 +44,7 @@ class RunComparison:
     level: float
     pairs: tuple[tuple[int, int], ...]
     means: np.ndarray
+    queries: np.ndarray
     differences: np.ndarray
     lower: np.ndarray
     upper: np.ndarray
@@ -88,6 +91,7 @@ class RunComparison:
             "metric": np.repeat(self.metrics, count).tolist(),
             "run": [labels[other] for _, other in self.pairs] * metrics,
             "against": [labels[one] for one, _ in self.pairs] * metrics,
+            "queries": self.queries.ravel(),
             "difference": self.differences.ravel(),
             "lower": self.lower.ravel(),
             "upper": self.upper.ravel(),
@@ -139,8 +143,10 @@ def compare_runs(
     rng = np.random.default_rng(seed)
     shape = (len(metrics), len(pairs))
     differences, lower, upper, p_values, adjusted = (np.empty(shape) for _ in range(5))
+    queries = np.empty(shape, dtype=np.int64)
     for m in range(len(metrics)):
         gaps = values[m, other] - values[m, one]
+        queries[m] = np.count_nonzero(~np.isnan(gaps), axis=1)
         largest = np.nanmax(np.abs(values[m]), initial=0.0)
         gaps[np.abs(gaps) <= ROUNDING * largest] = 0.0
         differences[m], lower[m], upper[m], p_values[m] = _student(gaps, ROUNDING * largest, level)
@@ -150,8 +156,8 @@ def compare_runs(
         adjusted[m] = adjusted_p_values(p_values[m], correction)
     means = np.array([[report[name] for report in reports.values()] for name in metrics])
     return RunComparison(
-        tuple(reports), metrics, kind, test, correction, level, pairs, means, differences, lower, upper, p_values,
-        adjusted,
+        tuple(reports), metrics, kind, test, correction, level, pairs, means, queries, differences, lower, upper,
+        p_values, adjusted,
     )  # fmt: skip
 
 

@@ -117,7 +117,12 @@ def _read(path: Any, value: str, pattern: str, form: str) -> pl.DataFrame:
 
 def _read_named(path: Any, value: str) -> pl.DataFrame:
     """The three columns of a table, by whichever of their usual names they go."""
-    table = read_table(path)
+    try:
+        table = read_table(path)
+    except InputError as problem:
+        if str(problem).startswith(str(path)):
+            raise
+        raise InputError(f"{path}: ", *problem.args) from problem
     names = {}
     for role in ("query", "doc", value):
         known = [name for name in COLUMNS[role] if name in table.columns and name not in names]
@@ -177,7 +182,8 @@ def _read_trec(path: Any, value: str, pattern: str, form: str) -> pl.DataFrame:
         raise InputError(f"{path}: cannot be read: {str(problem).splitlines()[0]}") from problem
     rows = lines.with_row_index("row", offset=1).filter(pl.col("line").str.strip_chars() != "")
     parts = rows.with_columns(pl.col("line").str.extract_groups(pattern).alias("parts")).unnest("parts")
-    frame = parts.select("row", "query", "doc", pl.col("value").cast(pl.Float64, strict=False).alias(value))
+    number = pl.col("value").cast(pl.Float64, strict=False).alias(value)
+    frame = parts.select("row", "query", "doc", number, pl.col("value").alias("text"))
     bad = frame.filter(pl.col(value).is_null() | pl.col("query").is_null())
     if len(bad):
         fields = len(rows.filter(pl.col("row") == bad["row"][0])["line"][0].split())
@@ -187,9 +193,14 @@ def _read_trec(path: Any, value: str, pattern: str, form: str) -> pl.DataFrame:
             raise InputError(
                 f"{path}: row {bad['row'][0]} looks like a judgement, '{QRELS[1]}'; give it first, then runs"
             )
+        if (text := bad["text"][0]) is not None:
+            raise InputError(
+                f"{path}: row {bad['row'][0]}: {value} {text!r} is not a number; write it in digits, with a point for "
+                "decimals"
+            )
         raise InputError(
             f"{path}: row {bad['row'][0]} is not '{form}'; correct it, or give a .csv with columns query, doc, {value}"
         )
     if not len(frame):
         raise InputError(f"{path} is empty; there is nothing to measure")
-    return frame
+    return frame.drop("text")

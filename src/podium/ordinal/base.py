@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from podium.data.validation import (
@@ -94,9 +93,8 @@ class OrdinalClassifier(ClassifierMixin, BaseEstimator):
             if column.dtype.kind == "f" and np.isinf(column).any():
                 row = int(np.flatnonzero(np.isinf(column))[0]) + 1
                 raise InputError(f"Input y contains infinity or a value too large for dtype('float64'): row {row}")
-            if column.dtype.kind == "f" and not np.isnan(column).any():
-                with np.errstate(invalid="ignore"):  # it compares with whole numbers of 64 bits
-                    check_classification_targets(column)
+            if column.dtype.kind == "f" and classes_known is None and not np.isnan(column).any():
+                _refuse_measurements(column)
         low, high, classes = read_labels(y, y_lower, y_upper, classes=classes_known, rows=rows)
         if known is None:
             if classes_known is None and declared_order(y, y_lower, y_upper) is None:
@@ -112,10 +110,10 @@ class OrdinalClassifier(ClassifierMixin, BaseEstimator):
         self.classes_ = classes
 
     def _say_if_one_grade(self, X: Any, low: Array, high: Array) -> None:
-        """Warn where every row gets the same grade although no grade suits all labels."""
+        """Warn where every row, checked before, gets the same grade although no grade suits all labels."""
         if not len(low) or low.max() <= high.min():
             return
-        grades = self.predict(X)
+        grades = self.classes_[self._grades(X)]
         if (grades == grades[0]).all():
             warnings.warn(
                 f"the model predicts {grades[:1].tolist()[0]!r} for every row it was fitted on: these features say too "
@@ -203,6 +201,18 @@ def _callers_level() -> int:
     while frame.f_back is not None and str(frame.f_globals.get("__name__", "")).startswith("podium.ordinal"):
         level, frame = level + 1, frame.f_back
     return level
+
+
+def _refuse_measurements(column: Array) -> None:
+    """Numbers with a fraction are grades only where somebody says so; scikit-learn expects the first words."""
+    broken = np.flatnonzero(column % 1 > 0)
+    if len(broken):
+        row = int(broken[0])
+        raise InputError(
+            f"Unknown label type: row {row + 1} is {column[row]:g}, no whole number. If these are grades, such as half "
+            "marks, name them from lowest to highest by ", Option("classes"), "; if they are measurements, cut them "
+            "into grades first",
+        )  # fmt: skip
 
 
 def _say_order(classes: Array) -> None:

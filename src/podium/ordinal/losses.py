@@ -30,7 +30,11 @@ def errors(y: Any, predicted: Any, *, classes: Any = None) -> Array:
         classes = grades_of(read_labels(y)[2], read_labels(predicted)[2])
     low, high, grades = read_labels(y, classes=class_list(classes, least=1))
     guesses = array_of(predicted, "predicted")
-    guess, _, _ = read_labels(guesses, classes=grades, rows=len(low))
+    guess, _, _ = read_labels(guesses, classes=grades)
+    if len(guess) != len(low):
+        raise InputError(
+            f"there are {counted(len(low), 'label')} and {counted(len(guess), 'prediction')}; give one each"
+        )
     away: Array = np.maximum(0, np.maximum(low - guess, guess - high))
     return away
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -11,13 +12,13 @@ import numpy as np
 from podium.data.validation import instance_of
 from podium.errors import InputError, Option
 from podium.ranking.ranking import Ranking
-from podium.ranking.uncertainty import quantile
+from podium.ranking.uncertainty import Information, posterior_covariance, quantile
 from podium.text import storable
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Marks", "award_marks", "known_marks_words"]
+__all__ = ["NO_CHANCE", "Marks", "award_marks", "known_marks_words"]
 
 MAX_MARK = 1e9
 ENOUGH_KNOWN = 5  # known marks that say how well marks fit a line
@@ -30,11 +31,11 @@ class Marks:
     Attributes
     ----------
     items, marks : labels, and the mark of each
-    lower, upper : bounds at `level`; NaN where the ranker has no likelihood
+    lower, upper : bounds at `level`, held within the scale; NaN where the ranker has no likelihood
     known : marks that were known beforehand, by item
     grade_names : the grades, best first, the last for marks below every boundary; empty without boundaries
     grades : the grade of each item
-    chances : (items, grades), the chance that an item's true mark has that grade
+    chances : (items, grades), the chance that an item's true mark has that grade; NaN where the mark has no bounds
     slope, intercept : mark = intercept + slope · score, before marks are held within the scale
     highest_is_best : False on a scale as (6, 1)
     """
@@ -86,6 +87,9 @@ def award_marks(
     proportion. With `known` marks of some items, the line through these items' scores and marks (least squares) gives
     the marks of all; a `scale` then holds them within its ends.
 
+    Items that were never compared with most of the others have a mark, but neither bounds nor chances of grades: no
+    vote says where they lie.
+
     The interval of a mark is that of its score on this line: by the posterior where the penalty came from the votes
     (`l2="auto"`), else by the likelihood. With known marks it also carries how well they determine the line: by their
     scatter about it, and at least by the error of their scores. The ends of a `scale` alone are by definition those of
@@ -136,6 +140,9 @@ def award_marks(
     return Marks(ranking.items, marks, lower, upper, level, given, names, grades, chances, *line, turn > 0)
 
 
+NO_CHANCE = "a grade without a chance is a guess: the votes set no bounds to the mark of that item"
+
+
 def known_marks_words(known: int) -> list[str]:
     """What intervals of marks rest on where few marks are known; nothing where enough are, or none.
 
@@ -164,7 +171,24 @@ def _scores(ranking: Ranking, width: float, level: float) -> tuple[np.ndarray, n
     scores = ranking.scores if credible else ranking.estimates
     with np.errstate(invalid="ignore"):
         errors = (upper - lower) / (2 * width * ranking.unit)
+    if credible and (posterior := ranking.posterior) is not None and posterior.groups is not None:
+        errors = _errors_among_most(posterior, posterior.groups)
     return scores / ranking.unit, errors
+
+
+def _errors_among_most(posterior: Information, groups: np.ndarray) -> np.ndarray:
+    """Errors where groups were never compared: those beside the mean of the group of most items, if there is one."""
+    sizes = np.bincount(groups)
+    most = (groups == sizes.argmax()) & (2 * sizes.max() > len(groups))
+    errors = np.full(len(groups), np.inf)
+    if most.any():
+        known = posterior_covariance(dataclasses.replace(posterior, groups=None))
+        variance = known.variance[most]
+        if known.matrix is not None:
+            among = known.matrix[np.ix_(most, most)]
+            variance = variance - 2 * among.mean(axis=1) + among.mean()
+        errors[most] = np.sqrt(variance)
+    return errors
 
 
 def _line(

@@ -14,7 +14,7 @@ from podium.data.tables.forms import as_polars
 from podium.data.tables.labels import is_missing, warn_of_look_alikes
 from podium.data.tables.values import as_labels
 from podium.data.validation import array_of
-from podium.errors import DataWarning, InputError, Option
+from podium.errors import DataWarning, InputError, InPython, Option
 from podium.text import counted
 
 if TYPE_CHECKING:
@@ -90,7 +90,10 @@ def _label_column(columns: Mapping[str, pl.Series], id: str | None, items: Seque
     if len(fit) != 1:
         what = f"columns {few(fit)} all hold the compared items;" if fit else _nearest(lacking, len(items))
         raise InputError(
-            f"features: {what} name the column of labels by ", Option("id"), f" (there are {few(list(columns))})"
+            f"features: {what} name the column of labels by ",
+            Option("id"),
+            f" (there are {few(list(columns))})",
+            InPython("; labels in the index of a pandas table become a column by reset_index()"),
         )
     return fit[0]
 

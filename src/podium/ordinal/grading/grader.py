@@ -492,7 +492,9 @@ class Grader:
             shown = "is infinite" if np.isinf(value) else shown
             name = self._table.column_of(int(bad[0, 1]))
             what = f"row {row + int(bad[0, 0]) + 1}: {name!r} {shown}; fill in a value or drop the row"
-            raise InputError(what, *([", or set ", Option("missing", "mean")] if np.isnan(value) else []))
+            raise InputError(
+                what, *([", or fit the model with ", Option("missing", "mean")] if np.isnan(value) else [])
+            )
         return X
 
 
