@@ -10,7 +10,7 @@ from scipy.stats import t as student
 
 from benchmarks.coverage_marks import simulate
 from podium import BradleyTerry, Comparisons, Ranking, WinRate
-from podium.errors import InputError, PodiumWarning
+from podium.errors import DataWarning, InputError, PodiumWarning
 from podium.ranking import award_marks
 from podium.ranking.marks import _chances
 
@@ -235,3 +235,50 @@ def test_where_no_group_holds_most_items_no_grade_has_a_chance():
     )
     found = award_marks(fitted(votes), (0, 100), boundaries={"A": 70})
     assert np.isnan(found.chances).all()
+
+
+def anchored(seed, off, falling=False):
+    """What is said of ten known marks on the line 50 + 12 · score, the first of them `off` by so much; and its item."""
+    rng = np.random.default_rng(seed)
+    truth, ranking = simulated(rng, n=30, votes=400)
+    at = rng.choice(30, 10, replace=False)
+    known = {int(k): float(np.round(50 + 12 * truth[k])) for k in at}
+    known[int(at[0])] += off
+    scale = None
+    if falling:
+        known, scale = {item: 100 - mark for item, mark in known.items()}, (1000, -1000)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        award_marks(ranking, scale, known=known)
+    return [str(each.message) for each in told], int(at[0]), known
+
+
+def test_a_wrong_known_mark_is_named_and_right_ones_are_not():
+    """Right: 3 to 7 in 100 sets have one named (60 sets: at most 8 with a chance of 97 %). Wrong by 35: most are."""
+    assert sum(bool(anchored(seed, 0)[0]) for seed in range(60)) <= 8
+    found = [anchored(seed, 35) for seed in range(20)]
+    assert sum(any(line.startswith(f"the known mark of {item} is") for line in said) for said, item, _ in found) >= 10
+
+
+def test_a_wrong_known_mark_is_told_on_a_falling_scale_as_it_was_given():
+    seed = next(seed for seed in range(20) if anchored(seed, 35)[0])
+    (one, *_), item, _ = anchored(seed, 35)
+    (other, *_), _, known = anchored(seed, 35, falling=True)
+    assert one.partition(" is ")[0] == other.partition(" is ")[0] == f"the known mark of {item}"
+    assert f"is {known[item]:g}, but" in other
+    says = [float(line.partition(" say ")[2].partition(",")[0]) for line in (one, other)]
+    assert sum(says) == pytest.approx(100, abs=0.2)
+
+
+def test_three_known_marks_are_too_few_to_name_one():
+    ranking = Ranking(["a", "b", "c", "d"], [0.0, 1.0, 2.0, 3.0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        award_marks(ranking, known={"a": 0, "b": 90, "d": 100})
+    with pytest.warns(
+        DataWarning, match="the known mark of 'c' is 90, but .* say 20, further off than chance leads to"
+    ):
+        award_marks(
+            Ranking([*"abcdef"], [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]),
+            known={"a": 0, "b": 10, "c": 90, "d": 30, "e": 40, "f": 50.0},
+        )

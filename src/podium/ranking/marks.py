@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from podium.data.validation import instance_of
-from podium.errors import InputError, Option
+from podium.errors import DataWarning, InputError, Option
+from podium.numeric import adjusted_p_values
 from podium.ranking.ranking import Ranking
 from podium.ranking.uncertainty import Information, posterior_covariance, quantile
 from podium.text import storable
@@ -92,7 +94,8 @@ def award_marks(
 
     The interval of a mark is that of its score on this line: by the posterior where the penalty came from the votes
     (`l2="auto"`), else by the likelihood. With known marks it also carries how well they determine the line: by their
-    scatter about it, and at least by the error of their scores. The ends of a `scale` alone are by definition those of
+    scatter about it, and at least by the error of their scores. A known mark far from the line through the others is
+    warned of. The ends of a `scale` alone are by definition those of
     the lowest and highest score found, and add nothing.
 
     Parameters
@@ -118,7 +121,7 @@ def award_marks(
     scores, errors = _scores(ranking, width, level)
     if known:
         anchors = {place: turn * mark for place, mark in _checked_known(known, ranking).items()}
-        slope, intercept, line_errors = _line(ranking, scores, errors, anchors, width, level)
+        slope, intercept, line_errors = _line(ranking, scores, errors, anchors, turn, width, level)
     else:
         assert ends is not None, "one of the two was given"
         if not np.ptp(scores) > 1e-12:
@@ -192,7 +195,13 @@ def _errors_among_most(posterior: Information, groups: np.ndarray) -> np.ndarray
 
 
 def _line(
-    ranking: Ranking, scores: np.ndarray, errors: np.ndarray, known: dict[int, float], width: float, level: float
+    ranking: Ranking,
+    scores: np.ndarray,
+    errors: np.ndarray,
+    known: dict[int, float],
+    turn: float,
+    width: float,
+    level: float,
 ) -> tuple[float, float, np.ndarray]:
     """Slope and intercept of the line through known marks, and its error at every score."""
     from scipy.special import stdtrit
@@ -217,11 +226,45 @@ def _line(
     variance = float(np.mean((slope * bounded) ** 2)) if len(bounded) else 0.0
     if count > 2:
         residual = marks - intercept - slope * x
+        leverage = 1 / count + (x - x.mean()) ** 2 / square
+        named = {ranking.items[k]: turn * mark for k, mark in known.items()}
+        _warn_of_odd(named, turn * residual, leverage, slope * errors[at])
         ratio = float(stdtrit(count - 2, (1 + level) / 2)) / width  # the line's error has Student's distribution
         scatter = float(residual @ residual) / (count - 2) * ratio**2
         variance = max(variance, float(scatter))
     error = np.sqrt(variance * (1 / count + (scores - x.mean()) ** 2 / square))
     return slope, intercept, error
+
+
+def _warn_of_odd(
+    known: Mapping[Hashable, float], residual: np.ndarray, leverage: np.ndarray, errors: np.ndarray
+) -> None:
+    """Name known marks that lie further from the line through the others than chance leads to, by Holm at 5 %.
+
+    The residual over the error that the others show has Student's distribution (externally studentised); where the
+    votes leave the mark a larger error, that is taken, and known.
+    """
+    from scipy.special import ndtr, stdtr
+
+    degrees = len(known) - 3
+    if degrees < 1:
+        return
+    away = residual / np.maximum(1 - leverage, 1e-12)  # from the line through the others
+    shown = np.maximum(residual @ residual - residual * away, 0.0) / degrees
+    own = np.where(np.isfinite(errors), errors, 0.0) ** 2
+    spread = np.sqrt(np.maximum(shown, own))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = np.abs(away) * np.sqrt(1 - leverage) / spread
+    tail = np.where(own < shown, stdtr(degrees, -t), ndtr(-t))
+    p = adjusted_p_values(np.where(residual == 0, 1.0, 2 * tail), "holm")
+    for (label, mark), off, value in zip(known.items(), away.tolist(), p.tolist(), strict=True):
+        if value < 0.05:
+            warnings.warn(
+                f"the known mark of {label!r} is {mark:g}, but the other known marks and the votes say "
+                f"{mark - off:.3g}, further off than chance leads to: check it, as it moves all marks",
+                DataWarning,
+                stacklevel=4,
+            )
 
 
 def _chances(marks: np.ndarray, spread: np.ndarray, least: Sequence[float], lowest: float) -> np.ndarray:
