@@ -467,7 +467,7 @@ def test_a_model_without_data_comes_back_with_its_options(name, tmp_path):
 
 VERSIONS = {
     "Grader": 3, "RunningScale": 2, "PassiveAggressiveOrdinal": 2, "RABF": 4, "BradleyTerry": 3, "CrowdBradleyTerry": 3,
-    "Elo": 3, "PlackettLuce": 2, "OnlineRABF": 2, "DynamicBradleyTerry": 4, "ListInformation": 1, "Information": 2,
+    "Elo": 3, "PlackettLuce": 2, "OnlineRABF": 2, "DynamicBradleyTerry": 4, "ListInformation": 2, "Information": 2,
     "WeightedInformation": 1, "Ranking": 3, "LabelRanker": 2,
 }  # fmt: skip
 

@@ -91,6 +91,9 @@ def weighted(weights, **more):
     (weighted([4.0] * 3 + [0.001] * 9, vote_is="game"),
      "12 games of total weight 12.009 (worth 3 games of equal weight) on 2 items"),
     (Rankings.from_lists([["a", "b", "c"], ["b", "a", "c"]]), "2 rankings of 3 items"),
+    (Rankings.from_lists([["a", "b"], ["b", "a"], ["a", "b"]], weight=[1000, 1, 1]),
+     "3 rankings of total weight 1,002 (worth 1 ranking of equal weight) of 2 items"),
+    (Rankings.from_lists([["a", "b"], ["b", "a"]], weight=[1000, 1000]), "2 rankings of total weight 2,000 of 2 items"),
     (Comparisons.from_rankings(Rankings.from_lists([["a", "b", "c"], ["b", "a", "c"]])),
      "2 rankings as 6 pairs of 3 items"),
 ])  # fmt: skip

@@ -81,7 +81,7 @@ def test_choices_that_say_where_scores_end_are_those_of_a_loop(kind):
     loss = loss_of(kind, lists)
     scores = np.array([-2.0, 0.3, -0.1, 1.8])
     above, below = np.array([False, False, False, True]), np.array([True, False, False, False])
-    found = _ends(loss, scores, above, below)
+    found = _ends(loss, scores, above, below, loss.weight)
     firm, expected = "bc", []
     for number, ranking in enumerate(lists):
         rest = rest_of(kind, ranking)
@@ -96,7 +96,7 @@ def test_choices_that_say_where_scores_end_are_those_of_a_loop(kind):
     got = list(zip(found["end_item"], found["end_margin"], found["end_row"], strict=True))
     assert sorted((i, round(m, 9), r) for i, m, r in got) == sorted((i, round(m, 9), r) for i, m, r in expected)
     assert found["end_votes"].tolist() == [1.0] * len(got)
-    assert _ends(loss, scores, above & False, below & False) == {}
+    assert _ends(loss, scores, above & False, below & False, loss.weight) == {}
 
 
 def test_very_many_choices_are_binned_with_no_more_said_than_before(monkeypatch):
@@ -114,13 +114,12 @@ def test_very_many_choices_are_binned_with_no_more_said_than_before(monkeypatch)
     lists = [["b", "c", "a"]] * 3 + [["c", "b", "a"]] * 2
     monkeypatch.setattr(list_information, "MAX_END_ROWS", 9)
     above, below = np.zeros(4, bool), np.array([True, False, False, False])
-    found = _ends(loss_of("unknown", lists), np.array([-2.0, 0.5, 0.1, 0.0]), above, below)
+    given = loss_of("unknown", lists), np.array([-2.0, 0.5, 0.1, 0.0]), above, below, np.ones(5)
+    found = _ends(*given)
     assert set(found["end_row"].tolist()) == {-1}
     assert found["end_votes"].sum() == 10
     monkeypatch.setattr(list_information, "MAX_END_ROWS", 10)
-    assert set(_ends(loss_of("unknown", lists), np.array([-2.0, 0.5, 0.1, 0.0]), above, below)["end_row"]) == set(
-        range(5)
-    )
+    assert set(_ends(*given)["end_row"]) == set(range(5))
 
 
 def test_sums_that_rounding_has_emptied_are_nothing():
@@ -276,7 +275,7 @@ def test_where_nobody_is_bounded_choices_are_against_anyone():
     loss = loss_of("unknown", [["a", "b"], ["a", "c"]])
     scores = np.array([1.0, -0.5, -0.7, 0.0])
     above, below = np.array([True, False, False, False]), np.array([False, True, True, True])
-    found = _ends(loss, scores, above, below)
+    found = _ends(loss, scores, above, below, loss.weight)
     told = sorted(zip(found["end_item"], np.round(found["end_margin"], 9), found["end_row"], strict=True))
     expected = [(0, 1.5, 0), (0, 1.7, 1), (1, 1.5, 0), (2, 1.7, 1)]
     assert told == [(item, pytest.approx(margin), row) for item, margin, row in sorted(expected)]

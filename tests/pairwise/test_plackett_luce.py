@@ -410,7 +410,7 @@ def test_a_score_without_end_needs_a_penalty():
         PlackettLuce(l2=0.0).fit(lists)
 
 
-def test_weights_are_copies_and_odd_ones_are_robust():
+def test_scores_under_weights_are_those_of_copies():
     rng = np.random.default_rng(13)
     lists = draw(np.linspace(1, -1, 5), 40, 3, rng).tolist()
     times = rng.integers(1, 4, 40)
@@ -419,9 +419,52 @@ def test_weights_are_copies_and_odd_ones_are_robust():
     weighed = PlackettLuce(l2=0.1).fit(Rankings.from_lists(lists, items=range(5), unranked="below", weight=times))
     assert_allclose(weighed.ranking_.scores, whole.ranking_.scores, atol=1e-6)
     assert weighed.log_likelihood_ == pytest.approx(whole.log_likelihood_)
-    assert_allclose(
-        weighed.ranking_.std_errors, weighed.ranking_.with_uncertainty("sandwich").std_errors
-    )  # weights are no counts
+
+
+@pytest.mark.parametrize("ties", ["efron", "davidson"])
+def test_rankings_of_two_with_uneven_weights_are_as_sure_as_votes(ties):
+    """Bradley-Terry and Plackett-Luce are one model there, also where one ranking holds nearly all the weight."""
+    lists, weight = [["a", "b"], ["b", "a"], ["a", "b"], ["c", "b"], ["b", "c"]], [1000.0, 1.0, 1.0, 3.0, 0.5]
+    even = [*lists, ["a", "b"], ["b", "a"]]
+    pairs = Comparisons.from_arrays(*zip(*lists, strict=True), weight=weight)
+    for known in (Rankings.from_lists(lists, unranked="unknown", weight=weight), pairs):
+        found = PlackettLuce(l2=0.01, ties=ties).fit(known).ranking_
+        expected = BradleyTerry(l2=0.01).fit(pairs).ranking_
+        assert_allclose(found.scores, expected.scores, atol=1e-5)
+        assert_allclose(found.std_errors, expected.std_errors, rtol=1e-4)
+        lower, upper = PlackettLuce(ties=ties).fit(known).ranking_.intervals()
+        assert (lower < found.scores).all()
+        assert (found.scores < upper).all()
+    plain, heavy = (
+        PlackettLuce(ties=ties).fit(Rankings.from_lists(even, unranked="unknown", weight=each)).ranking_
+        for each in (None, [1000.0] * len(even))
+    )
+    assert_allclose(heavy.intervals(), plain.intervals(), rtol=1e-3)
+
+
+def test_intervals_hold_under_uneven_weights():
+    """Where rankings are simulated from known scores; 89 % by the sandwich, whose votes seen vary too little."""
+    rng, held = np.random.default_rng(2), []
+    for _ in range(40):
+        truth = rng.normal(size=5)
+        truth -= truth.mean()
+        known = Rankings.from_lists(
+            draw(truth, 30, 5, rng).tolist(), items=range(5), unranked="below", weight=rng.lognormal(0, 1.5, 30)
+        )
+        ranking = PlackettLuce(l2=1e-6).fit(known).ranking_
+        lower, upper = ranking.intervals()
+        held.append(np.mean((lower <= truth) & (truth <= upper)))
+    assert np.mean(held) > 0.92
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e-3, 1e3])
+def test_where_an_endless_score_ends_weights_are_worth_as_many_rankings(unit):
+    """Four of five rankings put a first, the fifth is without it: (Σw)²/Σw² choices by hand, in any unit."""
+    lists, weight = [["a", "b"], ["a", "b"], ["a", "b"], ["b", "c"], ["c", "b"]], np.array([3.0, 1.0, 1.0, 2.0, 2.0])
+    known = Rankings.from_lists(lists, unranked="unknown", weight=unit * weight)
+    with thin_data():
+        ends = PlackettLuce().fit(known).ranking_.information.ends(None)
+    assert ends[2].sum() == pytest.approx(25 / 11)
 
 
 @pytest.mark.parametrize("unranked", ["below", "unknown"])

@@ -622,6 +622,10 @@ def test_files_say_which_version_of_each_part_they_hold():
     versions = {
         kind.__name__: kind.state_version for kind in (Ranking, Information, WeightedInformation, ListInformation)
     }
-    assert versions == {"Ranking": 3, "Information": 2, "WeightedInformation": 1, "ListInformation": 1}
+    assert versions == {"Ranking": 3, "Information": 2, "WeightedInformation": 1, "ListInformation": 2}
     state = {"n": 2}
     assert Information.upgraded(state, 1) is state
+    before = ListInformation.upgraded(state, 1)
+    assert (before["n"], len(before["squared_curvature"]), before["squared_border"], before["squared_corner"]) == (
+        2, 0, None, None,
+    )  # fmt: skip

@@ -19,6 +19,7 @@ from podium.errors import InputError
 from podium.text import aligned, counted, distinct_room, fitted, number, one_line, p_value, printable, shortened, width
 
 if TYPE_CHECKING:
+    import numpy as np
     import polars as pl
 
     from podium.data.comparisons import Comparisons
@@ -107,18 +108,27 @@ def votes_on_items(comparisons: Comparisons | Rankings) -> str:
     from podium.data.rankings import Rankings
 
     if isinstance(comparisons, Rankings):
-        return f"{counted(len(comparisons), 'ranking')} of {counted(len(comparisons.items), 'item')}"
+        weight = comparisons.weight
+        weighted = "" if weight is None else _weight_words(len(comparisons), weight, weight**2, "ranking")
+        return f"{counted(len(comparisons), 'ranking')}{weighted} of {counted(len(comparisons.items), 'item')}"
     if comparisons.group_is == "ranking":
         pairs = f"{counted(len(comparisons.groups), 'ranking')} as {counted(len(comparisons), 'pair')}"
         return f"{pairs} of {counted(len(comparisons.items), 'item')}"
-    votes, weight = len(comparisons), comparisons.weight
-    total = votes if weight is None else float(weight.sum())
-    weighted = "" if abs(total - votes) <= 1e-9 * votes else f" of total weight {total:,.6g}"
-    if weighted and total > 0:
-        squares = float((comparisons.weight_squares() / total / total).sum())
-        if squares * votes > 2:  # worth (Σw)²/Σw² votes of equal weight, less than half of them
-            weighted += f" (worth {counted(float(f'{1 / squares:.3g}'), comparisons.noun)} of equal weight)"
-    return f"{counted(votes, comparisons.noun)}{weighted} on {counted(len(comparisons.items), 'item')}"
+    votes, noun, weight = len(comparisons), comparisons.noun, comparisons.weight
+    weighted = "" if weight is None else _weight_words(votes, weight, comparisons.weight_squares(), noun)
+    return f"{counted(votes, noun)}{weighted} on {counted(len(comparisons.items), 'item')}"
+
+
+def _weight_words(votes: int, weight: np.ndarray, squares: np.ndarray, noun: str) -> str:
+    """What the weights add up to where that is not their number, and what they are worth where it is much less."""
+    total = float(weight.sum())
+    if abs(total - votes) <= 1e-9 * votes:
+        return ""
+    words = f" of total weight {total:,.6g}"
+    share = float((squares / total / total).sum()) if total > 0 else 0.0
+    if share * votes > 2:  # worth (Σw)²/Σw² votes of equal weight, less than half of them
+        words += f" (worth {counted(float(f'{1 / share:.3g}'), noun)} of equal weight)"
+    return words
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,10 @@ def list_information(
     """
     above, below = adjacency.open_ended
     place = loss.place(found.scores, found.extras)
-    return ListInformation(
+    weight = loss.weight if votes is None else np.bincount(votes, loss.weight, len(squares))[votes]
+    share = np.divide(loss.weight, weight, out=np.zeros(len(weight)), where=weight > 0)
+    square = share * (squares if votes is None else squares[votes])  # of each ranking
+    information = ListInformation(
         **_pairs(place.pairs),
         ridge=ridge,
         border=np.ascontiguousarray(place.border) if loss.extras else None,
@@ -46,7 +50,16 @@ def list_information(
         open_above=above,
         open_below=below,
         **list_gradients(loss, found, squares=squares, clusters=clusters, votes=votes),
-        **_ends(loss, found.scores, above, below),
+        **_ends(loss, found.scores, above, below, square),
+    )
+    if information.counted:
+        return information
+    varied = ListLoss(loss.rankings, davidson=loss.davidson, weight=square).place(found.scores, found.extras)
+    return dataclasses.replace(
+        information,
+        squared_curvature=varied.pairs[information.left, information.right],
+        squared_border=np.ascontiguousarray(varied.border) if loss.extras else None,
+        squared_corner=varied.corner if loss.extras else None,
     )
 
 
@@ -113,8 +126,12 @@ def _gradients(loss: ListLoss, found: ListFit) -> dict[str, Any] | None:
     return {"list_row": row, "list_item": item, "list_value": values, **shared}
 
 
-def _ends(loss: ListLoss, scores: Floats, above: NDArray[np.bool_], below: NDArray[np.bool_]) -> dict[str, Any]:
+def _ends(
+    loss: ListLoss, scores: Floats, above: NDArray[np.bool_], below: NDArray[np.bool_], square: Floats
+) -> dict[str, Any]:
     """Choices between open-ended items and bounded ones (anyone, where none is bounded): item, margin, number, row.
+
+    The choices of an item are worth (Σw)²/Σw², `square` being w² of each ranking.
 
     An item that was always taken first was taken before the bounded items that were left, with odds of its strength
     to their sum; one that was always left was passed over with the odds turned around.
@@ -129,15 +146,15 @@ def _ends(loss: ListLoss, scores: Floats, above: NDArray[np.bool_], below: NDArr
     others = _worth_holding(left - weight[r.item], weight)
     won = np.flatnonzero((above & ~below)[r.item] & (others > 0))
     items, margins = [r.item[won]], [scores[r.item[won]] - (np.log(others[won]) + scores.max())]
-    numbers, rows = [loss.weight[row[won]]], [row[won]]
+    numbers, rows = [_worth_of(r.item[won], loss.weight[row[won]], square[row[won]])], [row[won]]
     chosen = np.flatnonzero((firm[r.item] | (not firm.any())) & (left > 0))
     for i in np.flatnonzero(below & ~above).tolist():
         stages = chosen[_before(loss, i, chosen, row)]
         others = _worth_holding(left[stages] - weight[i], weight)
         stages, others = stages[others > 0], others[others > 0]
         margin: Floats = np.log(others) + scores.max() - scores[i]
-        number: Floats = loss.weight[row[stages]]
         of: NDArray[Any] = row[stages]
+        number = _worth_of(np.zeros(len(of), dtype=np.intp), loss.weight[of], square[of])
         if len(stages) * int(below.sum()) > MAX_END_ROWS:
             margin, number = _binned(margin, number)
             of = np.full(len(margin), -1)
@@ -151,6 +168,13 @@ def _ends(loss: ListLoss, scores: Floats, above: NDArray[np.bool_], below: NDArr
         "end_votes": np.concatenate(numbers),
         "end_row": np.concatenate(rows).astype(np.int64),
     }
+
+
+def _worth_of(item: NDArray[Any], weight: Floats, square: Floats) -> Floats:
+    """The weights in choices of equal weight: those of an item have the sum (Σw)²/Σw², which is their number."""
+    total, squares = np.bincount(item, weight), np.bincount(item, square)
+    worth: Floats = weight * np.divide(total, squares, out=np.zeros(len(total)), where=squares > 0)[item]
+    return worth
 
 
 def _left_to_choose(loss: ListLoss, weight: Floats, row: NDArray[np.intp]) -> Floats:

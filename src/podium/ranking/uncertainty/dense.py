@@ -141,7 +141,7 @@ def laplacian(n: int, left: np.ndarray, right: np.ndarray, weight: np.ndarray) -
 def _model_meat(information: Information) -> np.ndarray:
     """Σ w² E[g gᵀ] over single votes: the Hessian of the likelihood with squared weights in place of weights."""
     e = information
-    assert isinstance(e, WeightedInformation), "checked by `choose`"
+    assert isinstance(e, (WeightedInformation, ListInformation)), "checked by `choose`"
     scores = laplacian(e.n, e.left, e.right, e.squared_curvature)
     if e.squared_border is None or e.squared_corner is None:
         return scores

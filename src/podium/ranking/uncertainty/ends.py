@@ -53,12 +53,12 @@ def bounded_part(information: Information, kept: np.ndarray) -> Information:
         open_above=None,
         open_below=None,
     )
-    if isinstance(e, ListInformation):
-        return dataclasses.replace(part, **e.among(kept))
-    if isinstance(e, WeightedInformation):
-        assert isinstance(part, WeightedInformation), "a part is of the same kind"
+    if isinstance(e, (WeightedInformation, ListInformation)) and len(e.squared_curvature):
+        assert isinstance(part, (WeightedInformation, ListInformation)), "a part is of the same kind"
         border = None if e.squared_border is None else np.ascontiguousarray(e.squared_border[kept])
         part = dataclasses.replace(part, squared_curvature=e.squared_curvature[among], squared_border=border)
+    if isinstance(e, ListInformation):
+        return dataclasses.replace(part, **e.among(kept))
     if e.vote_gradient is None:
         return part
     vote_left, vote_right = place[e.vote_gradients()[0]], place[e.vote_gradients()[1]]

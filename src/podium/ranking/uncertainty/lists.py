@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from podium.errors import InputError
-from podium.ranking.uncertainty.information import Information
+from podium.ranking.uncertainty.information import WEIGHTED, Information
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -37,9 +37,12 @@ class ListInformation(Information):
     list_base : array, one for each ranking; list_strength : array, one for each item, or both empty
     end_item, end_margin, end_votes, end_row : arrays
         Choices of (or against) items with open-ended scores: margin, number and ranking (−1: of many), see `ends`.
+    squared_curvature, squared_border, squared_corner : as curvature, border and corner, or none
+        The same with squared weights in place of weights, where weights are not counts: how gradients vary under the
+        model.
     """
 
-    state_version: ClassVar[int] = 1
+    state_version: ClassVar[int] = 2  # since squared weights are stored
 
     list_row: np.ndarray = field(default_factory=_none)
     list_item: np.ndarray = field(default_factory=_none)
@@ -50,6 +53,19 @@ class ListInformation(Information):
     end_margin: np.ndarray = field(default_factory=_none)
     end_votes: np.ndarray = field(default_factory=_none)
     end_row: np.ndarray = field(default_factory=_none)
+    squared_curvature: np.ndarray = field(default_factory=_none)
+    squared_border: np.ndarray | None = None
+    squared_corner: np.ndarray | None = None
+
+    @classmethod
+    def upgraded(cls, state: dict[str, Any], version: int) -> dict[str, Any]:
+        """Version 1 knew nothing of squared weights."""
+        return {"squared_curvature": _none(), "squared_border": None, "squared_corner": None} | state
+
+    def choose(self, kind: str) -> str:
+        """What "auto" stands for: "weighted" when weights are not counts and squared ones are known."""
+        known = len(self.squared_curvature) > 0 and not self.counted
+        return WEIGHTED if kind == "auto" and known else Information.choose(self, kind)
 
     @property
     def has_gradients(self) -> bool:
@@ -64,8 +80,12 @@ class ListInformation(Information):
         listed = {len(self.list_row), len(self.list_item), len(self.list_value)}
         ends = {len(self.end_item), len(self.end_margin), len(self.end_votes), len(self.end_row)}
         codes = ((self.list_row, rows), (self.list_item, self.n), (self.end_item, self.n))
+        squared = (self.squared_curvature, self.squared_border, self.squared_corner)
+        plain = (self.curvature, self.border, self.corner)
+        shapes = [[None if each is None else each.shape for each in parts] for parts in (squared, plain)]
         return (
-            len(listed) == len(ends) == 1
+            shapes[0] in ([(0,), None, None], shapes[1])
+            and len(listed) == len(ends) == 1
             and bases in ((0, 0), (rows, self.n))
             and all(len(each) == rows for each in self.clusters.values())
             and all(not len(each) or 0 <= each.min() <= each.max() < most for each, most in codes)
