@@ -1,6 +1,7 @@
 """Frames of every form become the same codes; whatever is wrong is named with its row."""
 
 import itertools
+import re
 import warnings
 
 import numpy as np
@@ -12,7 +13,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from podium.data.comparisons import Comparisons
-from podium.data.tables.forms import Collector, read_frame
+from podium.data.tables.forms import Collector, as_polars, read_frame
 from podium.errors import DataWarning, InputError
 
 items = st.sampled_from(["tea", "coffee", "mate", "a label longer than a view holds"])
@@ -599,3 +600,38 @@ def test_a_bad_ranking_is_named_with_its_row():
         read_frame({"ranking": ["a > b", "b > a"], "weight": [1.0, -1.0]})
     with pytest.raises(InputError, match=r"column 'ranking' mixes text and other values"):
         read_frame({"ranking": [["a", 1]]})
+
+
+@pytest.mark.parametrize("label", ["N/A", "n/a", "nan", "NULL", "None", "-", "?", " na ", "#N/A"])
+def test_an_item_that_reads_like_a_missing_answer_is_remarked_and_kept(label):
+    pairs = {"winner": ["a", "b"], "loser": ["b", label]}
+    with pytest.warns(DataWarning) as told:
+        found = read_frame(pairs)
+    assert found["items"] == ("a", "b", label)
+    assert [str(each.message) for each in told] == [
+        f"{label!r} (row 2) reads like a missing answer; remove the row if it is one"
+    ]
+    with pytest.warns(DataWarning, match=re.escape(f"{label!r} (row 2) reads like a missing answer; leave the cell")):
+        read_frame({"Rank 1": ["a", label], "Rank 2": ["b", None]}, unranked="below")
+    with pytest.warns(DataWarning, match="'N/A' \\(row 1\\), '--' \\(row 1\\) read like missing answers"):
+        read_frame({"ranking": ["a > N/A > --"]}, unranked="below")
+
+
+@pytest.mark.parametrize("label", ["None of the above", "nana", "Ana", "N", "0", "---x", 0.5])
+def test_other_items_are_no_placeholders(label):
+    """No warning, which would be an error here."""
+    other = ["b", "a"] if isinstance(label, str) else [1.5, 2.5]
+    read_frame({"winner": other, "loser": [other[1], label]})
+
+
+def test_values_that_divide_the_votes_and_look_alike_are_remarked():
+    rows = {"winner": ["a", "b", "a", "a"], "loser": ["b", "a", "b", "b"], "lang": ["en", "EN", "", " "]}
+    collector = Collector(by="lang")
+    collector.add(as_polars(rows), "v.csv")
+    with pytest.warns(DataWarning) as told:
+        assert list(collector.result_by()) == ["en", "EN"]
+    assert str(told[0].message) == (
+        "values of 'lang' that differ only in case, blanks or how their characters are coded are kept apart: "
+        "'en' (v.csv, row 1) and 'EN' (v.csv, row 2); write them alike if they are the same"
+    )
+    assert len(told) == 2  # and that some have none

@@ -261,7 +261,9 @@ class Batch:
         """Codes of a column; an empty cell is an error, or where that is allowed a label of its own."""
         known, column = len(numbering), self.label_column(name)
         if not required:
-            return numbering.with_missing(column)
+            codes = numbering.with_missing(column)
+            numbering.note(known, [codes], self.row_numbers(), self.where)
+            return codes
         codes = numbering.single(column)
         self.present({name: codes}, numbering, known)
         return codes

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from podium.data.tables.batch import Batch, Piece, Seen, prefix
 from podium.data.tables.columns import Layout, arena_covariates, recognise, refuse_difference
 from podium.data.tables.frames import as_polars
-from podium.data.tables.labels import encode, encode_pair, is_missing, warn_of_look_alikes
+from podium.data.tables.labels import encode, encode_pair, is_missing, warn_of_look_alikes, warn_of_placeholders
 from podium.data.tables.merging import Merger
 from podium.data.tables.nested import nested_names, picked
 from podium.errors import DataWarning, InputError, InPython, Option
@@ -250,9 +250,16 @@ class Collector(Seen):
         return merged
 
     def warn_of_labels(self) -> None:
-        """Say so where two labels are more likely one."""
+        """Say so where two labels are more likely one, or one is more likely none."""
+        layout = self.layout
+        assert layout is not None, "rows were read"
         for what, numbering in (("items", self.items), ("judges", self.judges), ("groups", self.groups)):
             warn_of_look_alikes(what, numbering.labels, numbering.place, stacklevel=5)
+        parts = tuple(None if is_missing(value) else value for value in self.bys.labels)
+        warn_of_look_alikes(f"values of {layout.by!r}", parts, self.bys.place, stacklevel=5)
+        way_out = "leave it out" if self.holds_rankings and not layout.rank else "remove the row"
+        way_out = "leave the cell empty" if layout.places else way_out
+        warn_of_placeholders(self.items.labels, self.items.place, way_out, stacklevel=5)
 
     def _listed(self) -> Piece:
         """All rankings, with their judges, groups and parts."""

@@ -28,11 +28,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Numbering", "as_column", "encode", "encode_pair", "is_missing", "is_text", "number_records", "warn_of_look_alikes",
+    "warn_of_placeholders",
 ]  # fmt: skip
 
 Codes: TypeAlias = NDArray[np.int32]
 Labels: TypeAlias = tuple[Hashable, ...]
 INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u200c\u200d\u2060\ufeff"))  # hyphens and joints that nobody sees
+PLACEHOLDERS = {"n/a", "#n/a", "n.a.", "na", "<na>", "nan", "null", "none", "nil", "-", "--", "–", "—", "?", "??"}
+MAX_PLACEHOLDER = 2 + max(map(len, PLACEHOLDERS))  # with a blank to each side
 MAX_NAMED = 3  # look-alikes that a warning names
 FIRST_LOOK = 1 << 12  # rows in which most labels appear already
 
@@ -321,6 +324,19 @@ def warn_of_look_alikes(
         f"{'; …' if len(alike) > MAX_NAMED else ''}; write them alike if they are the same"
     )
     warnings.warn(text, DataWarning, stacklevel=stacklevel + 1)
+
+
+def warn_of_placeholders(labels: Labels, place: Callable[[int], str], way_out: str, stacklevel: int) -> None:
+    """Items are taken as they are called; one called as an answer that is not there is more likely none."""
+    short = (code for code, label in enumerate(labels) if isinstance(label, str) and len(label) <= MAX_PLACEHOLDER)
+    found = [code for code in short if str(labels[code]).strip().lower() in PLACEHOLDERS]
+    if found:
+        named = ", ".join(_shown(labels, code, (code,), place) for code in found[:MAX_NAMED])
+        named += ", …" if len(found) > MAX_NAMED else ""
+        one = len(found) == 1
+        like = "reads like a missing answer" if one else "read like missing answers"
+        text = f"{named} {like}; {way_out} {'if' if one else 'where'} it is one"
+        warnings.warn(text, DataWarning, stacklevel=stacklevel + 1)
 
 
 def _shown(labels: Labels, code: int, twins: Sequence[int], place: Callable[[int], str]) -> str:
