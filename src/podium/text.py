@@ -8,6 +8,7 @@ import re
 from collections.abc import Collection, Hashable, Sequence
 
 __all__ = [
+    "MAX_LOG_ODDS",
     "aligned",
     "chance",
     "counted",
@@ -26,6 +27,7 @@ __all__ = [
 ]
 
 GAP = 2  # blanks between columns
+MAX_LOG_ODDS = 20.0  # from a score to an end, or of an effect: what is farther is told or drawn as without end
 MIN_LABEL = 12  # columns of the terminal that a label keeps, where it has as many
 
 

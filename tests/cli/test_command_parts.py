@@ -385,7 +385,7 @@ def found(concerns=0, against=None):
     finding = types.SimpleNamespace(concern=bool(concerns), name="Fit", text="as it should be")
     return types.SimpleNamespace(
         findings=lambda: [finding], residuals=pl.DataFrame([row, row | {"item": "c"}]), against=against,
-        concerns=concerns, to_dict=lambda: {"name": "thé"},
+        concerns=concerns, decided=None, to_dict=lambda: {"name": "thé"},
     )  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 import math
 import re
 import types
+import warnings
 
 import numpy as np
 import polars as pl
@@ -13,6 +14,7 @@ from podium import BradleyTerry, Comparisons
 from podium.cli import boards, compare, grade, label, marking, model_words, output
 from podium.cli.methods import RankerOptions
 from podium.errors import InputError, Option
+from podium.show.report_sections import sections
 
 Z = 1.959963984540054
 
@@ -277,7 +279,12 @@ def test_a_leaderboard_draws_its_intervals_to_scale():
     assert output._bars(board(rows), 17) == ["        ├───●───┤", "├─────●─────┤", "◂───●───────────▸"]
     edges = [(1, "a", 6.0, 6.0, math.inf, 1, 2, 1, 9.0), (2, "b", -2.0, -math.inf, 6.0, 1, 3, 1, 8.0)]
     assert output._bars(board(edges), 5) == ["   ●▸", "◂●──┤"]  # an arrow stays to be seen
-    assert output._bars(board([(1, "a", 1.0, 1.0, 1.0, 1, 1, 1, 1.0)]), 5) == ["●"]
+    assert output._bars(board([(1, "a", 1.0, 1.0, 1.0, 1, 1, 1, 1.0)]), 5) == ["  ●"]
+    endless = [(1, "a", 0.5, -math.inf, math.inf, 1, 2, 1, 9.0), (1, "b", 0.5, -math.inf, math.inf, 1, 2, 1, 8.0)]
+    assert output._bars(board(endless), 7) == ["◂──●──▸"] * 2
+    wide = [(1, "a", 3.0, -16.0, 986.0, 1, 2, 1, 9.0), (2, "b", -1.0, -3.0, 1.0, 1, 2, 1, 8.0)]
+    told = ["├" + "─" * 17 + "●▸", " " * 13 + "├─●─┤"]  # a cell is 1: what is farther than 20 squashes nothing
+    assert output._bars(board(wide), 20, far=20.0) == told
 
 
 def test_a_leaderboard_of_nothing_is_its_heads():
@@ -455,3 +462,22 @@ def test_grades_are_named_by_a_range_or_a_list(typed, grades):
     assert grade._cuts("7,9.5") == [7.0, 9.5]
     with pytest.raises(InputError, match="give increasing numbers, as 7,9,12"):
         grade._cuts("7,x")
+
+
+def test_effects_that_the_votes_do_not_bound_are_told_in_words():
+    """Every vote goes to the longer answer: no finite effect. In other votes the covariate is 2 throughout."""
+    rows = [(a, b) for a in "abc" for b in "abc" if a != b] * 4
+    left, right = zip(*rows, strict=True)
+    one = {"left": left, "right": right, "outcome": [1, 0] * 12, "length": [1.0, -1.0] * 12}
+    other = one | {"outcome": ([1, 0, 0, 1, 1] * 5)[:24], "length": [2.0] * 24}
+    leak, same = (Comparisons.from_frame(pl.DataFrame(each), covariates="length") for each in (one, other))
+    for votes, words in ((leak, "no number: the votes set no end to it"), (same, "not known from these votes")):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model = BradleyTerry().fit(votes)
+            _, line, *rest = model_words.words_about(model, 0.95, votes.covariate_sds())
+            page = "".join(sections(model, 0.95, votes))
+        assert line.startswith(f"  length  {words}")
+        assert "±" not in line
+        assert not (votes is leak and "Firth" in "".join(rest))
+        assert ("no end to it" if votes is leak else "not known: the same in all") in page

@@ -3,6 +3,7 @@
 import csv
 import io
 import re
+import warnings
 from pathlib import Path
 
 import polars as pl
@@ -14,7 +15,7 @@ import podium
 from podium import Comparisons
 from podium.data.files import read_comparisons, read_rankings, read_table
 from podium.data.writing import as_csv, write_table
-from podium.errors import InputError
+from podium.errors import DataWarning, InputError
 
 START = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 letters = st.characters(blacklist_categories=("Cs",), blacklist_characters="\0\ufeff")
@@ -57,7 +58,9 @@ def test_votes_are_read_alike_from_every_form(names, form):
     rows = {"winner": names, "loser": names[1:] + names[:1], "judge": names[::-1]}
     file = io.BytesIO()
     write_table(pl.DataFrame(rows), file, form)
-    read = read_comparisons(io.BytesIO(file.getvalue()), format=form, keep="rows")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)  # "NA" is remarked
+        read = read_comparisons(io.BytesIO(file.getvalue()), format=form, keep="rows")
     made = Comparisons.from_pairs(list(zip(rows["winner"], rows["loser"], strict=True)))
     assert set(read.items) == set(made.items)
     won = [(read.items[a], read.items[b]) for a, b in zip(read.left.tolist(), read.right.tolist(), strict=True)]

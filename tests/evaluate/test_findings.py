@@ -61,6 +61,8 @@ def test_the_fit_in_words():
     assert "1 times" in said(dispersion=Test(3.0, 0.0, 0.5))[1][1]
     decided = pl.DataFrame(ROW | {"won": [7.0]})
     assert "tea won 7 of 1,200 decided votes against" in said(decided=decided)[0][1]
+    assert " of these: " in said(decided=decided)[0][1]
+    assert " of these: " not in said()[0][1]
     nothing = said(dispersion=Test(np.nan, np.nan, 1.0))
     assert nothing == [
         ("Fit", "No pairs form a cycle, so scores fit them all exactly: there is nothing to test.", False)

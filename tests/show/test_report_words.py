@@ -558,7 +558,7 @@ def test_checks_of_a_fit_are_findings_and_the_eight_pairs_that_fit_least():
         {"item": f"<{k}>", "against": "b", "won": 1234.5 + k, "expected": 0.123456, "votes": 2000.0} for k in range(9)
     ]
     told = [finding(name="Cycles", text="a few.", concern=True), finding(name="Fit", text="fine.", concern=False)]
-    made_up = finding(against=None, findings=lambda: told, residuals=pl.DataFrame(rows))
+    made_up = finding(against=None, findings=lambda: told, residuals=pl.DataFrame(rows), decided=None)
     title, warned, calm, note, *table = report._diagnosis(made_up, "games")
     assert title == "<h2>Can the ranking be trusted?</h2>"
     assert warned == '<p class="warn"><b>Cycles.</b> a few.</p>'
@@ -568,6 +568,8 @@ def test_checks_of_a_fit_are_findings_and_the_eight_pairs_that_fit_least():
     assert heads == ["Item", "Against", "Won", "Expected", "Games"]
     assert found == [[f"&lt;{k}&gt;", "b", f"{1234.5 + k:,.4g}", "0.1235", "2,000"] for k in range(8)]
     assert table[-1] == "</tbody></table>"
+    decided = "".join(report._diagnosis(finding(**vars(made_up) | {"decided": pl.DataFrame(rows)}), "votes"))
+    assert "explain least, of all votes (the largest residual is of the decided ones):" in decided
     other = report._diagnosis(finding(**vars(made_up) | {"against": "bradley-terry"}), "votes")
     words = "Residuals and p-values are those of bradley-terry on the same votes, not of this ranker."
     assert other[1] == f'<p class="soft">{words}</p>'

@@ -84,7 +84,7 @@ class Boards:
             elif self.selection.differences:
                 text = table(frame, digits=digits + 2, room=self.out.room)
             else:
-                text = leaderboard(frame, digits=digits, room=self.out.room, counted_as=counted_as)
+                text = leaderboard(frame, digits=digits, room=self.out.room, counted_as=counted_as, unit=ranking.unit)
             self.texts.append(text if part is None else f"{one_line(part)}\n{text}")
         self.frames.append(frame)
         _remark(votes, model, ranking, self.method, self.intervals, self.selection.pool)

@@ -124,7 +124,8 @@ def check(
     else:
         text = "\n".join(f"{'!' if each.concern else ' '} {each.name}: {each.text}" for each in diagnosis.findings())
         rows = diagnosis.residuals.head(pairs).to_dicts()
-        text += "\n\nPairs that fit least:" if rows else ""
+        among = "" if diagnosis.decided is None else ", of all votes (the largest residual is of the decided ones)"
+        text += f"\n\nPairs that fit least{among}:" if rows else ""
         for row in rows:
             text += (
                 f"\n  {one_line(row['item'])} won {row['won']:,.4g} of {row['votes']:,.4g} against "

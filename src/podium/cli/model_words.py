@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from podium.ranking.leaderboard import unit_word
-from podium.text import aligned, counted, one_line, p_value
+from podium.text import MAX_LOG_ODDS, aligned, counted, one_line, p_value
 
 if TYPE_CHECKING:
     import numpy as np
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["words_about"]
 
+UNBOUNDED = "no number: the votes set no end to it, as it explains (almost) all of them"
 MAX_SHOWN = 12  # coefficients, outliers and judges put into words
 MIN_VOTES_PER_PARAMETER = 10.0  # below which effects at a fixed penalty are too large
 
@@ -55,14 +56,15 @@ def words_about(model: Any, level: float | None = 0.95, sds: np.ndarray | None =
     if model.covariate_names_:
         lines.append(f"covariates, {unit_word(unit)} {_per(sds)}")
         each = unit if sds is None else unit * sds
-        lines += _effects(model.covariate_names_, each * model.coef_, each * model.coef_std_errors_, level, sds)
+        lines += _effects(model.covariate_names_, each * model.coef_, each * model.coef_std_errors_, level, sds, unit)
     if (error := model.side_effect_std_error_) is not None:
-        effect, half = unit * model.side_effect_, _half(unit * error, level, ".2g")
-        lines.append(f"{_side_words(noun)}: {effect:+.3g}{half} {unit_word(unit)}")
+        lines.append(f"{_side_words(noun)}: {_side_effect(model.side_effect_, error, level, unit, unit_word(unit))}")
     if lines and model.votes_per_parameter_ < MIN_VOTES_PER_PARAMETER and not model.bias_reduction:
         words = f"{model.votes_per_parameter_:.1f} votes for each score and effect estimated are few"
         way = ", and effects may be too large; use --bias-reduction, or --l2 auto"
-        lines.append(words + (way if model.sd_ is None else "; effects are corrected for it (Firth), and rough"))
+        if not any(UNBOUNDED in line for line in lines):
+            way = way if model.sd_ is None else "; effects are corrected for it (Firth), and rough"
+            lines.append(words + way)
     if model.tie_strength_ is not None:
         lines.append(_tie_words(model.tie_strength_))
     return lines
@@ -207,11 +209,28 @@ def _unseen(model: Any, votes: str) -> list[str]:
 def _side_and_ties(model: Any, unit: float, word: str, level: float | None, noun: str) -> list[str]:
     lines = []
     if model.side_effect:
-        half = "" if level is None else _half(unit * model.side_effect_std_error_, level, ".2g")
-        lines.append(f"{_side_words(noun)}: {unit * model.side_effect_:+.3g}{half} {word}")
+        error = 0.0 if level is None else model.side_effect_std_error_
+        lines.append(f"{_side_words(noun)}: {_side_effect(model.side_effect_, error, level, unit, word)}")
     if model.tie_strength_ is not None:
         lines.append(_tie_words(model.tie_strength_))
     return lines
+
+
+def _side_effect(effect: float, error: float, level: float | None, unit: float, word: str) -> str:
+    if max(abs(effect), error) > MAX_LOG_ODDS:
+        return UNBOUNDED
+    return f"{unit * effect:+.3g}{_half(unit * error, level, '.2g')} {word}"
+
+
+def _effect_words(effect: float, error: float, level: float | None, sd: float | None, unit: float) -> str:
+    """An effect with its error, or why it has none; `sd` is that of its covariate, by which it was multiplied."""
+    if error != error:
+        return "ignored: the same for every compared item"
+    if sd == 0.0:
+        return "not known from these votes: the covariate is the same in all of them"
+    if sd is not None and max(abs(effect), error) > MAX_LOG_ODDS * unit:
+        return UNBOUNDED
+    return f"{effect:+.4g}{_half(error, level, '.2g')}"
 
 
 def _half(error: float, level: float | None, form: str) -> str:
@@ -226,18 +245,18 @@ def _effects(
     errors: np.ndarray,
     level: float | None,
     sds: np.ndarray | None = None,
+    unit: float = 1.0,
 ) -> list[str]:
     raw = sds is not None and (abs(sds - 1.0) > 1e-9).any()  # nothing to tell of those that were standardised
     deviations = [f"  (sd {sd:.4g})" for sd in sds] if raw and sds is not None else [""] * len(names)
+    known = [None] * len(names) if sds is None else sds.tolist()
     names = tuple(one_line(name) for name in names)
     width = max(len(name) for name in names[:MAX_SHOWN])
     lines = [
-        f"  {name.ljust(width)}  "
-        + (
-            f"{effect:+.4g}{_half(error, level, '.2g')}{deviation}"
-            if error == error
-            else "ignored: the same for every compared item"
-        )
-        for name, effect, error, deviation in list(zip(names, effects, errors, deviations, strict=True))[:MAX_SHOWN]
+        f"  {name.ljust(width)}  {_effect_words(effect, error, level, sd, unit)}"
+        + (deviation if error == error and sd != 0.0 else "")
+        for name, effect, error, deviation, sd in list(zip(names, effects, errors, deviations, known, strict=True))[
+            :MAX_SHOWN
+        ]
     ]
     return lines + ([f"  … and {len(names) - MAX_SHOWN} more"] if len(names) > MAX_SHOWN else [])

@@ -16,7 +16,19 @@ import click
 
 from podium.cli.overwriting import refuse_overwriting
 from podium.errors import InputError
-from podium.text import aligned, counted, distinct_room, fitted, number, one_line, p_value, printable, shortened, width
+from podium.text import (
+    MAX_LOG_ODDS,
+    aligned,
+    counted,
+    distinct_room,
+    fitted,
+    number,
+    one_line,
+    p_value,
+    printable,
+    shortened,
+    width,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -284,13 +296,16 @@ def counting(what: str, unit: str = "rows") -> Iterator[Callable[[int], None]]:
         yield lambda more: progress.advance(task, more)
 
 
-def leaderboard(frame: pl.DataFrame, *, digits: int, room: int | None = None, counted_as: str = "votes") -> str:
-    """A ranking's frame as an aligned table, with a little picture of the intervals.
+def leaderboard(
+    frame: pl.DataFrame, *, digits: int, room: int | None = None, counted_as: str = "votes", unit: float = 1.0
+) -> str:
+    """A ranking's frame as an aligned table, with a little picture of the intervals; scores are `unit` per log-odds.
 
     Where the terminal is narrow, the picture becomes smaller, then the columns of LEFT_OUT are left out one by one,
     which is told, until labels have MIN_ITEM columns; longer ones are shortened in the middle, as far as they differ.
     """
-    columns = _leaderboard_columns(frame, digits, counted_as)
+    far = MAX_LOG_ODDS * unit
+    columns = _leaderboard_columns(frame, digits, counted_as, far)
     labels = columns["item"]
     gone: list[str] = []
     wanted = max(width("item"), distinct_room(labels, MIN_ITEM))
@@ -300,7 +315,7 @@ def leaderboard(frame: pl.DataFrame, *, digits: int, room: int | None = None, co
             if spare >= 0:
                 break
             if name == "" and "" in columns and spare + MAX_BAR - MIN_BAR >= 0:
-                columns[""] = _bars(frame, MAX_BAR + spare)
+                columns[""] = _bars(frame, MAX_BAR + spare, far)
                 break
             if columns.pop(name, None) is not None and name:
                 gone.append(name)
@@ -311,7 +326,7 @@ def leaderboard(frame: pl.DataFrame, *, digits: int, room: int | None = None, co
     return aligned(list(columns), list(columns.values()))
 
 
-def _leaderboard_columns(frame: pl.DataFrame, digits: int, counted_as: str) -> dict[str, list[str]]:
+def _leaderboard_columns(frame: pl.DataFrame, digits: int, counted_as: str, far: float) -> dict[str, list[str]]:
     columns: dict[str, list[str]] = {
         "rank": [str(value) for value in frame["rank"]],
         "item": [one_line(value) for value in frame["item"]],
@@ -320,7 +335,7 @@ def _leaderboard_columns(frame: pl.DataFrame, digits: int, counted_as: str) -> d
     if len(frame) and frame["lower"].null_count() < len(frame):
         ends = zip(frame["lower"], frame["upper"], strict=True)
         columns["interval"] = [f"{number(a, digits)} … {number(b, digits)}" for a, b in ends]
-        columns[""] = _bars(frame, MAX_BAR)
+        columns[""] = _bars(frame, MAX_BAR, far)
         ranks = zip(frame["rank_lower"], frame["rank_upper"], strict=True)
         columns["ranks"] = [f"{a}–{b}" for a, b in ranks]
         columns["tier"] = [str(value) for value in frame["tier"]]
@@ -335,15 +350,18 @@ def _width_beside(columns: dict[str, list[str]], item: str) -> int:
     return sum(taken) + 2 * len(taken)
 
 
-def _bars(frame: pl.DataFrame, size: int) -> list[str]:
-    scores, lower, upper = (frame[name].to_list() for name in ("score", "lower", "upper"))
+def _bars(frame: pl.DataFrame, size: int, far: float = math.inf) -> list[str]:
+    """Intervals drawn on one scale; an end that is infinite, or more than `far` from its score, is drawn as open."""
+    scores = frame["score"].to_list()
+    lower = [a if score - a <= far else -math.inf for score, a in zip(scores, frame["lower"], strict=True)]
+    upper = [b if b - score <= far else math.inf for score, b in zip(scores, frame["upper"], strict=True)]
     finite = [value for value in [*scores, *lower, *upper] if math.isfinite(value)]
     low, high = min(finite), max(finite)
-    step = (high - low) / (size - 1) or 1.0
 
     def place(value: float) -> int:
-        steps: float = (min(max(value, low), high) - low) / step
-        return round(steps)
+        if math.isinf(value):
+            return size - 1 if value > 0 else 0
+        return round((size - 1) * ((value - low) / (high - low) if high > low else 0.5))
 
     rows = []
     for score, a, b in zip(scores, lower, upper, strict=True):

@@ -325,8 +325,9 @@ class Report:
         if in_order(frame["tier"].to_list()):
             return f"A stronger line begins a new tier: {means}."
         return (
-            f"Tiers: {means}; an item with a wide interval may be of an earlier tier than one above it. All below a "
-            "stronger line are of later tiers than all above it."
+            f"Tiers: {means}. They need not follow the order: an item with a wide interval may be of an earlier tier "
+            "than one above it, as it is not told apart from that tier's leader. All below a stronger line are of "
+            "later tiers than all above it."
         )
 
     def _meaning(self, frame: pl.DataFrame) -> list[str]:
@@ -498,13 +499,14 @@ def _diagnosis(diagnosis: Diagnosis, votes: str) -> list[str]:
     for finding in diagnosis.findings():
         mark = 'class="warn"' if finding.concern else ""
         parts.append(f"<p {mark}><b>{safe(finding.name)}.</b> {safe(finding.text)}</p>")
+    among = "" if diagnosis.decided is None else ", of all votes (the largest residual is of the decided ones)"
     rows = diagnosis.residuals.head(8).to_dicts()
     heads = (
         '<th>Item</th><th>Against</th><th class="n">Won</th><th class="n">Expected</th>'
         f'<th class="n wide">{votes.capitalize()}</th>'
     )
     parts.append(
-        f'<p class="soft">Pairs that the scores explain least:</p><table><thead><tr>{heads}</tr></thead><tbody>'
+        f'<p class="soft">Pairs that the scores explain least{among}:</p><table><thead><tr>{heads}</tr></thead><tbody>'
     )
     for row in rows:
         numbers = "".join(f'<td class="n">{row[name]:,.4g}</td>' for name in ("won", "expected"))

@@ -19,7 +19,7 @@ from podium.ranking.leaderboard import unit_word
 from podium.ranking.uncertainty import quantile
 from podium.show import feature_plots
 from podium.show.report_parts import answers, figure_of
-from podium.text import one_line
+from podium.text import MAX_LOG_ODDS, one_line
 
 __all__ = ["sections"]
 
@@ -60,7 +60,9 @@ def sections(
         rows = list(zip(model.covariate_names_, each * model.coef_, each * model.coef_std_errors_, strict=True))
         side = (unit * model.side_effect_, unit * (model.side_effect_std_error_ or 0.0)) if model.side_effect else None
         word = unit_word(unit)
-        return _effects(rows, word, level, sds, votes) + _side_and_ties(sided, side, model.tie_strength_, word, level)
+        return _effects(rows, word, level, sds, votes, unit) + _side_and_ties(
+            sided, side, model.tie_strength_, word, level
+        )
     return _judges(model, level) if isinstance(model, CrowdBradleyTerry) else []
 
 
@@ -105,7 +107,12 @@ def _features(model: Featured, level: float | None, votes: str) -> list[str]:
 
 
 def _effects(
-    effects: list[tuple[str, float, float]], unit: str, level: float | None, sds: np.ndarray | None, votes: str
+    effects: list[tuple[str, float, float]],
+    unit: str,
+    level: float | None,
+    sds: np.ndarray | None,
+    votes: str,
+    per_log_odds: float = 1.0,
 ) -> list[str]:
     if not effects:
         return []
@@ -115,6 +122,12 @@ def _effects(
     note += "covariates."
     heads = ["Covariate", "Per unit", *_pm(level)]
     if sds is not None:
+        blank = [""] * len(_pm(level))
+        for k, (name, effect, error) in enumerate(effects):
+            if sds[k] == 0.0:
+                rows[k] = (name, "not known: the same in all", *blank)
+            elif max(abs(effect), error) > MAX_LOG_ODDS * per_log_odds:
+                rows[k] = (name, "no end to it", *blank)
         heads[1:] = ["Per standard deviation", *_pm(level), "Standard deviation"]
         rows = [(*row, f"{sd:.4g}") for row, sd in zip(rows, sds, strict=True)]
     return ["<h2>Covariates</h2>", f'<p class="soft">{note}</p>', _table(heads, rows)]

@@ -79,11 +79,11 @@ class Diagnosis:
             yield Finding("Fit", text, concern=False)
             return
         worst = (self.residuals if self.decided is None else self.decided).row(0, named=True)
-        among = "" if self.decided is None else " decided votes"
+        among, of = ("", "") if self.decided is None else (" decided votes", " of these")
         text = (
             f"{one_line(worst['item'])} won {worst['won']:,.4g} of {worst['votes']:,.4g}{among} against "
             f"{one_line(worst['against'])}, expected "
-            f"{worst['expected']:,.3g}: {_chance(self.largest)}."
+            f"{worst['expected']:,.3g}{of}: {_chance(self.largest)}."
         )
         yield Finding("Largest residual", text, self.largest.significant)
         ratio = self.dispersion.value / self.dispersion.expected if self.dispersion.expected > 0 else 1.0
