@@ -510,6 +510,14 @@ def test_a_page_of_rankings_tells_who_was_first_and_how_well_they_fit(page, tmp_
     assert made.marking.words.calls == [((0.9, ["frame"]), {})]
 
 
+@pytest.mark.parametrize("weight", [None, 1.0, 2.5])
+def test_a_page_of_weighted_rankings_says_what_its_numbers_are(page, tmp_path, weight):
+    lists = Rankings.from_lists([["a", "b"], ["b", "a"]] * 5, weight=None if weight is None else [weight] * 10)
+    _, more, _ = written(page, show({"report": tmp_path / "r.html"}), PlackettLuce(l2=0.1).fit(lists), lists, {})
+    note = more["beside"].more_note
+    assert ("each counted by its weight. Pairs of an item are sums of weights." in note) == (weight == 2.5)
+
+
 def test_marks_of_a_model_without_errors_have_no_level(page, tmp_path):
     from podium import WinRate
 

@@ -291,7 +291,7 @@ def _of_files(
     if "kind" in names:
         parts = read_comparisons_by(source, "kind", **named, **how)
         check, chosen = parts.get("check"), "chosen" in parts
-    judge = recognise(names, **{name: value for name, value in named.items() if name != "unranked"}).judge
+    judge = recognise(names, **named).judge
     clock = next((name for name in TIMES if name in names), None)
     seconds = None
     if judge and clock:

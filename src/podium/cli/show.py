@@ -386,7 +386,10 @@ class Show:
             words = " ".join(f"{sentence(line)}." for line in self.marking.words(level, [frame]))
         if isinstance(votes, Rankings):
             marked |= listings(votes)
-            words += " First, listed: rankings that put the item first, and that list it at all."
+            words += " First, listed: rankings that put the item first, and that list it at all"
+            words += "." if votes.weight is None or (votes.weight == 1).all() else ", each counted by its weight."
+        if comparisons.weight is not None and (comparisons.weight != 1).any():
+            words += f" {'Pairs' if lists else f'{comparisons.noun.capitalize()}s'} of an item are sums of weights."
         page = Report(
             model.ranking_,
             comparisons,

@@ -13,6 +13,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from podium.data.comparisons import Comparisons
+from podium.data.rankings import Rankings
 from podium.data.tables.forms import Collector, as_polars, read_frame
 from podium.errors import DataWarning, InputError
 
@@ -635,3 +636,17 @@ def test_values_that_divide_the_votes_and_look_alike_are_remarked():
         "'en' (v.csv, row 1) and 'EN' (v.csv, row 2); write them alike if they are the same"
     )
     assert len(told) == 2  # and that some have none
+
+
+def test_a_single_place_is_a_vote_for_one_over_all_others():
+    rows = {"respondent": ["r1", "r2", "r3"], "Rank 1": ["tea", "milk", "tea"]}
+    one = Rankings._of(**read_frame(rows, unranked="below"))
+    assert one.to_lists() == [["tea"], ["milk"], ["tea"]]
+    assert one.pair_columns()["left"].shape == (3,)  # each over the one item it did not name
+    for way in (None, "unknown"):
+        with pytest.raises(InputError, match="'Rank 1' is the only one named after a place, so no row puts two items"):
+            read_frame(rows, unranked=way)
+    with pytest.raises(InputError, match="cannot tell who met whom"):
+        read_frame({"respondent": ["r1"], "Rank 2": ["tea"]}, unranked="below")
+    long = {"respondent": ["r1", "r1"], "item": ["tea", "milk"], "rank": [1, 2], "top1": ["x", "y"]}
+    assert Rankings._of(**read_frame(long, unranked="below")).to_lists() == [["tea", "milk"]]

@@ -111,7 +111,13 @@ class Layout:
 
 
 def recognise(
-    columns: Sequence[str], *, covariates: Any = None, by: str | None = None, time: Given = None, **options: Given
+    columns: Sequence[str],
+    *,
+    covariates: Any = None,
+    by: str | None = None,
+    time: Given = None,
+    unranked: str | None = None,
+    **options: Given,
 ) -> Layout:
     """Find the role of each column among the names `columns`.
 
@@ -123,7 +129,8 @@ def recognise(
     """
     _refuse_unusable({**options, "by": by, "time": time})
     names = Names(columns, options if by is None else {**options, "by": by})
-    form, roles = _form(names)
+    # A single place orders nothing, but where all that it does not name lie below.
+    form, roles = _form(names, 1 if unranked == "below" else 2)
     extras = _beside(names, form, roles)
     taken = [*roles.get("places", ()), *roles.get("ranks", ())]
     taken += [name for name in roles.values() if isinstance(name, str)]
@@ -232,7 +239,7 @@ def _refuse_doubled(layout: Layout) -> None:
         raise InputError("covariates belong to a comparison of two items; drop them, or give pairs, not rankings")
 
 
-def _form(names: Names) -> tuple[Form, dict[str, Any]]:
+def _form(names: Names, least_places: int) -> tuple[Form, dict[str, Any]]:
     """How rows tell who won, and the columns that do."""
     if ranking := names.option("ranking"):
         return "ranking", {"left": ranking, "right": ranking}
@@ -246,8 +253,14 @@ def _form(names: Names) -> tuple[Form, dict[str, Any]]:
         ranking = names.recognised("ranking")
         if ranking and not names.option("winner"):
             return "ranking", {"left": ranking, "right": ranking}
-        if lists := _recognised_lists(names):
+        if lists := _recognised_lists(names, least_places):
             return "ranking", lists
+        alone = place_columns(names.columns, 1)
+        if least_places > 1 and [number for number, _ in alone] == [1]:
+            raise InputError(
+                f"column {alone[0][1]!r} is the only one named after a place, so no row puts two items in order; with ",
+                Option("unranked", "below"), " all others lie below the one it names",
+            )  # fmt: skip
         raise InputError(f"cannot tell who met whom: found columns {listed(names.columns)}; ", *EXPECTED)
     chosen = any(names.option(role) for role in ("outcome", "left_wins", "margin", "left_goals", "right_goals"))
     if pair and not chosen:
@@ -296,7 +309,7 @@ def _matching(names: Names, pattern: str, others: set[str]) -> list[str]:
     return columns
 
 
-def _recognised_lists(names: Names) -> dict[str, Any] | None:
+def _recognised_lists(names: Names, least_places: int) -> dict[str, Any] | None:
     """Rankings by the names of columns: one for each place, or item and rank of a respondent."""
     if any(names.option(role) for role in ROLES) or names.options.get("ranking") is False:
         return None
@@ -312,6 +325,9 @@ def _recognised_lists(names: Names) -> dict[str, Any] | None:
     item, rank = names.recognised("item"), names.recognised("rank")
     if item and rank and (names.option("judge") or names.first(RESPONDENTS)):
         return {"left": item, "right": item, "rank": rank}
+    alone = place_columns(names.columns, least_places)
+    if [number for number, _ in alone] == [1]:
+        return {"left": alone[0][1], "right": alone[0][1], "places": (alone[0][1],)}
     return None
 
 

@@ -92,7 +92,7 @@ class Collector(Seen):
             chosen: dict[str, Any] = {}
             if self.style and not self.options.get("covariates"):
                 chosen = {"covariates": arena_covariates(names)}
-            layout = recognise(names, **self.options | chosen)
+            layout = recognise(names, unranked=self.unranked, **self.options | chosen)
             if self.style:
                 _refuse_style(layout)
             if layout.form != "ranking" and self.unranked is not None:

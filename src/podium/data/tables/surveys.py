@@ -28,10 +28,10 @@ PLACE = (
 BRACKETS = re.compile(r"^(?P<stem>.+?)\s*\[(?P<item>[^\[\]]+)\]$")  # as LimeSurvey and Google Forms name columns
 
 
-def place_columns(names: Sequence[str]) -> list[tuple[int, str]]:
+def place_columns(names: Sequence[str], least: int = 2) -> list[tuple[int, str]]:
     """Columns named after a place, with its number, in order: `Rank 1`, `choice_2`, `Q5 [Rank 3]`, `1st choice`.
 
-    Only those of one kind; where there are several kinds, or a single column, none.
+    Only those of one kind; where there are several kinds, or fewer than `least` columns, none.
 
     >>> place_columns(["id", "Rank 2", "Rank 1"])
     [(1, 'Rank 1'), (2, 'Rank 2')]
@@ -44,7 +44,7 @@ def place_columns(names: Sequence[str]) -> list[tuple[int, str]]:
                 key = (which, match["stem"].casefold(), match["end"])
                 kinds.setdefault(key, []).append((int(match["number"]), name))
                 break
-    rankings = [sorted(columns) for columns in kinds.values() if len(columns) > 1]
+    rankings = [sorted(columns) for columns in kinds.values() if len(columns) >= least]
     return rankings[0] if len(rankings) == 1 else []
 
 
