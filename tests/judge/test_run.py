@@ -107,6 +107,12 @@ def test_the_same_again_asks_nothing_and_another_model_needs_another_name(world,
             judge_pairs(texts, HttpJudge(server.url, "large"), name="m", **db, **Q)
         with pytest.raises(InputError, match=r"parameters: temperature \(0.0, now 1.0\)"):
             judge_pairs(texts, HttpJudge(server.url, "tiny", temperature=1.0), **db, **Q)
+        asked = len(server.requests)
+        with pytest.raises(InputError, match="votes of another model, 'm', .* those of 'large' .* by --as NAME"):
+            judge_pairs(texts, HttpJudge(server.url, "large"), **db, **Q)
+        assert len(server.requests) == asked
+        judge_pairs(texts, HttpJudge(server.url, "large"), name="large", budget=1, **db, **Q)
+        assert rows(db["db"], "SELECT name FROM judge ORDER BY id") == [("tiny",), ("m",), ("large",)]
         with pytest.raises(InputError, match="another question"):
             judge_pairs(texts, HttpJudge(server.url, "tiny"), **db, **(Q | {"question": "Which is worse?"}))
         with pytest.raises(InputError, match="'item-0' is new or changed"):

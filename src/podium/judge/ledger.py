@@ -80,8 +80,13 @@ def found_campaign(store: Store, title: str) -> Campaign | None:
     return next((each for each in there if each.title == title), None)
 
 
-def joined(store: Store, campaign: Campaign, name: str, header: Mapping[str, Any]) -> Judge:
-    """The judge of this name, who must be the same as before, or a new one."""
+def joined(
+    store: Store, campaign: Campaign, name: str, header: Mapping[str, Any], *, named: bool = True
+) -> Judge:
+    """The judge of this name, who must be the same as before, or a new one.
+
+    Beside another model a new one must be `named` by somebody: else its votes would mix with the other's unnoticed.
+    """
     whole = dict(header) | {"question": campaign.question, "podium": __version__}
     if campaign.instructions:
         whole["instructions"] = campaign.instructions
@@ -90,6 +95,11 @@ def joined(store: Store, campaign: Campaign, name: str, header: Mapping[str, Any
     def join(writer: Writer) -> Judge:
         known = writer.judge_by(campaign.id, name=name)
         if known is None:
+            if not named and (other := _other_model(writer, campaign.id)) is not None:
+                raise InputError(
+                    f"{store.name} holds the votes of another model, {other!r}, with which those of {name!r} would "
+                    f"mix; go on with {other!r}, make this another judge by --as NAME, or take another file"
+                )
             known = setup.invite(writer, [name], now, kind="model")[0][0]
         elif known.kind != "model":
             raise InputError(f"{name!r} is a {known.kind} in this campaign; give the model another name by --as")
@@ -106,6 +116,13 @@ def joined(store: Store, campaign: Campaign, name: str, header: Mapping[str, Any
         return known
 
     return store.write(campaign.id, join)
+
+
+def _other_model(reader: Reader, campaign: int) -> str | None:
+    """The model that judged last, if its votes count."""
+    began = [each.data.get("judge") for each in reader.events(campaign) if each.verb == HEADER]
+    models = {each.id: each.name for each in reader.judges(campaign) if each.kind == "model" and each.state != "excluded"}
+    return next((models[judge] for judge in reversed(began) if judge in models), None)
 
 
 def header_of(reader: Reader, campaign: int, judge: int) -> dict[str, Any] | None:

@@ -265,7 +265,7 @@ def judged(
     compared = {f"{path}:{judge}": _found_judge(path, judge) for path, judge in others}
     with ledgers.locked(store, campaign, who) as hold:
         material = ledgers.Material(store, campaign)
-        judge = ledgers.joined(store, campaign, who, header)
+        judge = ledgers.joined(store, campaign, who, header, named=name is not None)
         if open_ledger is None:
             ledger = ledgers.Ledger(store, campaign, judge, header)
         else:
