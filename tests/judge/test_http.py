@@ -192,7 +192,7 @@ def test_another_form_is_asked_for_once_more_with_a_reminder():
         (completion("", finish="stop"), "empty"),
         (completion('{"reason": "so', finish="length"), "length"),
         (completion(None, refusal="I cannot help"), "refusal"),
-        ((200, {}, b"<html>proxy</html>"), "form"),
+        ((200, {}, b"proxy"), "form"),
         ((200, {}, b"\xff\xfe not text"), "form"),
         ([1, 2], "empty"),
     ],
@@ -201,6 +201,31 @@ def test_what_is_no_verdict_is_a_skip_that_says_why(body, problem):
     with Server(MODEL, lambda _, number: body) as server:
         said = ask(server)
     assert (said.outcome, said.problem) == (None, problem)
+
+
+@pytest.mark.parametrize("page", [b"<html>hello</html>", b"\n<!DOCTYPE html>\n<title>Sign in</title>"])
+def test_a_wrong_address_that_shows_a_web_page_is_told_at_once(page):
+    with Server(MODEL, lambda body, number: (200, {"Content-Type": "text/html"}, page)) as server:
+        with pytest.raises(InputError, match=r"answers with a web page, not a chat completion; check --base-url .* /v1"):
+            ask(server)
+        assert len(server.requests) == 1
+
+
+def test_a_page_of_a_server_that_has_answered_before_is_tried_again():
+    """As while it is repaired: the run goes on."""
+    page = (200, {}, b"<html>We are back soon</html>")
+    with Server(MODEL, lambda body, number: page if number == 2 else None) as server:
+        clock = Clock()
+
+        async def run():
+            judge = HttpJudge(server.url, "tiny", clock=clock, sleep=clock.sleep, seed=1)
+            try:
+                return [await judge.answer(ASKED) for _ in range(2)]
+            finally:
+                await judge.close()
+
+        said = asyncio.run(run())
+    assert [(each.outcome, each.tries) for each in said] == [(1.0, 1), (1.0, 2)]
 
 
 def test_a_server_that_does_not_count_is_counted_by_length():

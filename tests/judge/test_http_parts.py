@@ -197,11 +197,11 @@ def test_a_reminder_repeats_what_was_said_and_all_that_both_took_is_added_up():
 
 def test_an_answer_that_is_no_json_has_no_tokens_out():
     second = chat(GOOD, usage={"prompt_tokens": 40, "completion_tokens": 7})
-    judge, _ = model(Reply(200, b"<html>"), Reply(200, second))
+    judge, _ = model(Reply(200, b"A!"), Reply(200, second))
     said = ask(judge)
     letters = sum(len(each["content"]) for each in Prompt().messages(ASKED))
     assert (said.tokens_in, said.tokens_out, said.counted) == (40 + letters // 4, 7, True)
-    assert judge._wire.bodies[1]["messages"][2] == {"role": "assistant", "content": "<html>"}
+    assert judge._wire.bodies[1]["messages"][2] == {"role": "assistant", "content": "A!"}
 
 
 def test_an_answer_that_was_guessed_stays_so_when_the_second_is_counted():

@@ -127,6 +127,7 @@ class HttpJudge:
         self._format = 0 if answer == "json" else len(RESPONSE_FORMATS) - 1
         self._rng = np.random.default_rng(seed)  # of waits only
         self._clock, self._sleep = clock, sleep
+        self._answered = False  # whether a chat completion ever came
         self.paid: dict[str, Verdict] = {}  # answers to questions that are out which could not be read, by id
         rates = Rates(Pace(rpm), Pace(tpm), Crowd(concurrency))
         self._wire = Wire(self.base_url, given, timeout=timeout, rates=rates, clock=clock, sleep=sleep)
@@ -189,13 +190,20 @@ class HttpJudge:
                 body["response_format"] = RESPONSE_FORMATS[step]
             reply = await self._wire.post(json.dumps(body).encode(), length / LETTERS)
             lost += reply.status == NO_ANSWER
-            if reply.status == 200:
+            page = reply.status == 200 and _is_page(reply.data)
+            if reply.status == 200 and not page:
+                self._answered = True
                 return replace(self._verdict(reply.data, length, tries), lost=lost)
+            if page and not self._answered:
+                raise InputError(
+                    f"{self.base_url} answers with a web page, not a chat completion; check --base-url (it usually ends "
+                    f"with /v1)"
+                )
             said = self._said(reply.data)
             if reply.status in BAD and step < len(RESPONSE_FORMATS) - 1 and _has(said, FORMAT_WORDS):
                 self._format = max(self._format, step + 1)
                 continue
-            if reply.status not in (*AGAIN, NO_ANSWER):
+            if not page and reply.status not in (*AGAIN, NO_ANSWER):
                 return replace(self._rejected(reply.status, said, tries), lost=lost)
             await self._sleep(self._pause(reply, said, tries, begun, lost))
 
@@ -244,6 +252,11 @@ class HttpJudge:
         if isinstance(error, dict):
             error = error.get("message") or error.get("detail") or error
         return self._wire.clean(" ".join(str(error).split())[:300])
+
+
+def _is_page(data: bytes) -> bool:
+    """Whether an answer is a page for people: a wrong address, or a server that is being repaired."""
+    return data[:1000].lstrip().lower().startswith((b"<!doctype", b"<html", b"<head", b"<?xml", b"<!--"))
 
 
 def _has(said: str, words: tuple[str, ...]) -> bool:
