@@ -206,7 +206,9 @@ def test_what_is_no_verdict_is_a_skip_that_says_why(body, problem):
 @pytest.mark.parametrize("page", [b"<html>hello</html>", b"\n<!DOCTYPE html>\n<title>Sign in</title>"])
 def test_a_wrong_address_that_shows_a_web_page_is_told_at_once(page):
     with Server(MODEL, lambda body, number: (200, {"Content-Type": "text/html"}, page)) as server:
-        with pytest.raises(InputError, match=r"answers with a web page, not a chat completion; check --base-url .* /v1"):
+        with pytest.raises(
+            InputError, match=r"answers with a web page, not a chat completion; check --base-url .* /v1"
+        ):
             ask(server)
         assert len(server.requests) == 1
 

@@ -324,8 +324,9 @@ def test_a_judge_in_numbers_is_what_its_calls_add_up_to(store, seed):
     found = tally_of(book, ledger.Material(store, campaign))
     mine = [each for each in calls if each.judge == book.judge.id]
     own = [each for each in votes if each.judge == book.judge.id]
-    assert found.calls == len(mine)
-    assert found.requests == sum(max(1, each.tries or 1) for each in mine)
+    sent = [each for each in mine if each.done is not None or each.tries]
+    assert found.calls == len(sent)
+    assert found.requests == sum(max(1, each.tries or 1) for each in sent)
     assert found.tokens_in == sum(each.tokens_in or 0 for each in mine)
     assert found.tokens_out == sum(each.tokens_out or 0 for each in mine)
     assert found.cost == pytest.approx(sum(each.cost or 0.0 for each in mine))
@@ -363,6 +364,7 @@ def test_a_judge_in_numbers_is_what_its_calls_add_up_to(store, seed):
     assert (spent.calls, spent.open) == (len(mine), sum(each.done is None for each in mine))
     assert (spent.tokens_in, spent.tokens_out) == (found.tokens_in, found.tokens_out)
     assert (spent.cost, spent.votes, spent.skips) == (pytest.approx(found.cost), found.pairs, found.skips)
+    assert spent.dearest == max(each.cost for each in mine if each.cost is not None and each.done is not None)
 
 
 def test_a_judge_without_calls_has_no_numbers(store):

@@ -567,19 +567,17 @@ def test_how_many_pairs_and_calls_are_left():
 
 
 def test_how_many_calls_the_cost_allows():
-    """By hand: 8 of 10 calls came back for 4.0, so 0.5 each; two that are out will cost 1.0; 5.0 are left for ten."""
+    """By hand: 8 of 10 calls came back for 4.0, the dearest for 0.5; two that are out will cost 1.0; 5.0 are left for ten."""
     one = made(Settings(max_cost=10.0))
     one.progress = Progress(calls=10, out=1, cost=4.0)
+    one._dearest = 0.5
     one._todo.append(call(1))
     assert one._rooms() == 10
     one.settings = Settings(max_cost=10.0, max_calls=13)
     assert one._rooms() == 3
     one.settings = Settings(max_cost=4.4)
     assert one._rooms() < 1
-    free = made(Settings(max_cost=1.0, concurrency=7))
-    assert free._rooms() == 7  # nothing is known of the cost yet
-    free.settings = Settings(max_cost=0.0, concurrency=7)
-    assert free._rooms() == 0
+    assert made(Settings(max_cost=1.0))._rooms() == 10**9  # nothing is known of the cost yet
 
 
 def test_why_no_more_is_asked():
@@ -914,7 +912,7 @@ def test_the_stages_of_a_calibration_and_what_was_used(store):
     assert book.stage() == "done"
     ended = dataclasses.replace(calls[0], done=5, tokens_in=3, tokens_out=4, cost=0.5, outcome=1.0)
     store.write(campaign.id, lambda writer: writer.end_calls([ended]))
-    assert book.spent() == ledger.Spent(6, 5, 3, 4, 0.5, 0, 0)
+    assert book.spent() == ledger.Spent(6, 5, 3, 4, 0.5, 0, 0, dearest=0.5)
     other = ledger.Ledger(store, campaign, ledger.joined(store, campaign, "n", {"model": "n"}), {})
     assert (other.stage(), other.spent(), other.held()) == ("new", ledger.Spent(), ([], []))
 
@@ -1270,7 +1268,9 @@ def test_what_stops_a_run_that_has_no_room(monkeypatch):
         ({"calls": 1, "cost": 3.0}, Settings(max_cost=3.0), "max-cost"),
     ):  # fmt: skip
         ledger = Stock(range(9))
-        one, _ = filled(ledger, monkeypatch, settings=settings, **progress)
+        one, _ = filled(
+            ledger, monkeypatch, settings=settings, before=lambda one: setattr(one, "_dearest", 3.0), **progress
+        )
         assert (one.why, ledger.asked) == (why, [])
 
 

@@ -387,9 +387,25 @@ def test_a_calibration_without_any_verdict_stops_the_run(world):
     texts, _, model = world(20)
     with Server(model, lambda body, number: completion("I like both.")) as server:
         done = judge_pairs(texts, HttpJudge(server.url, "tiny"), **Q)
-        assert (done.why, done.tally.skips) == ("unread", 40)
-        assert len(server.requests) == 160  # both orders, and a reminder for each
+        assert done.why == "unread"
+        assert 20 <= len(server.requests) <= 52  # ten answers and what was out, with a reminder for each
+        assert done.tally.calls == len(server.requests) / 2
         assert judge_pairs(texts, HttpJudge(server.url, "tiny"), anyway=True, budget=50, **Q).tally.skips == 50
+
+
+def test_a_program_whose_answers_are_none_is_stopped_after_ten(world, tmp_path):
+    """Its calls count as not parsed; once it is corrected, the same command goes on with all pairs but those."""
+    texts, _, _ = world(20)
+    given = {"db": str(tmp_path / "c.db"), "concurrency": 2, "name": "program"} | Q
+    done = judge_pairs(texts, lambda question: Verdict(None, problem="unknown-value"), **given)
+    assert (done.why, done.tally.problems) == ("unread", {"unknown-value": done.tally.calls})
+    assert 10 <= done.tally.calls <= 11
+    assert done.tally.words()[-1] == f"not parsed 100.0 %; skipped 5; {done.tally.calls} calls"
+    asked = []
+    later = judge_pairs(texts, lambda question: asked.append(question) or 1.0, anyway=True, budget=30, **given)
+    assert (later.why, later.tally.pairs, later.tally.skips) == ("budget", 25, 5)
+    refuses = judge_pairs(texts, lambda question: None, name="refuses", db=given["db"], budget=9, **Q)
+    assert (refuses.why, refuses.tally.skips) == ("unread", 9)  # refusals are told when the calibration ends
 
 
 def test_a_server_that_never_answered_is_named(world):
@@ -450,6 +466,39 @@ def test_a_cost_limit_counts_answers_whose_reminders_are_lost(world):
         done = judge_pairs(texts, ask, max_cost=1.5, concurrency=2, anyway=True, **PRICES, **Q)
     assert (done.why, server.answered) == ("max-cost", 10)
     assert done.tally.cost == pytest.approx(1.5)
+
+
+@pytest.mark.parametrize("most", [0.1, 0.15, 0.4, 2.0, 3.2])
+def test_no_more_is_spent_than_allowed_however_many_calls_could_be_out(world, tmp_path, most):
+    """Calls of one price: as many as the limit holds, but for the first, whose answer nobody can know."""
+    texts, _, model = world(12)
+    given = {"db": str(tmp_path / "c.db"), "budget": 60, "price_out": 15_000.0} | Q  # 0.15 a call
+    with Server(model, delay=0.02) as server:
+        done = judge_pairs(texts, HttpJudge(server.url, "tiny"), max_cost=most, **given)
+        sent = len(server.requests)
+        assert (done.why, sent, done.tally.calls) == ("max-cost", max(1, int(most / 0.15 + 1e-9)), sent)
+        assert done.tally.cost == pytest.approx(0.15 * sent)
+        above = "0.15 was spent, 0.05 more than 0.1: calls cost more than any before"
+        assert (above in done.words) == (most == 0.1)
+        more = judge_pairs(texts, HttpJudge(server.url, "tiny"), max_cost=18.0, **given)  # it goes on
+    assert (more.why, more.tally.pairs, len(server.requests)) == ("budget", 60, 120)
+
+
+def test_dearer_calls_are_told_where_they_exceed_the_limit(world):
+    texts, _, model = world(12)
+    dear = completion(verdict("A"), usage=(1000, 100))  # ten times as dear
+    with Server(model, lambda body, number: dear if number == 10 else None) as server:
+        done = judge_pairs(texts, HttpJudge(server.url, "tiny"), max_cost=2.0, concurrency=1, **PRICES, **Q)
+    assert len(server.requests) == 10
+    assert done.words.endswith("; 2.85 was spent, 0.85 more than 2: calls cost more than any before them")
+
+
+def test_nothing_is_asked_where_the_prompt_alone_is_too_dear(world):
+    texts, _, model = world(12)
+    with Server(model) as server:
+        done = judge_pairs(texts, HttpJudge(server.url, "tiny"), max_cost=0.01, **PRICES, **Q)
+    assert (done.why, server.requests, done.tally.calls) == ("max-cost", [], 0)
+    assert "the prompt of a call alone costs about 0." in done.words
 
 
 def test_an_answer_that_was_paid_for_is_kept_where_its_reminder_ends_the_run(world, tmp_path):

@@ -761,7 +761,7 @@ def test_an_order_that_is_stable_takes_no_more_pairs(monkeypatch):
 
 def test_the_cost_of_one_call_is_that_of_the_next():
     one = made(Settings(max_cost=10.0))
-    one.progress = Progress(calls=1, cost=1.0)
+    one.progress, one._dearest = Progress(calls=1, cost=1.0), 1.0
     assert one._rooms() == 9
 
 

@@ -196,8 +196,8 @@ class HttpJudge:
                 return replace(self._verdict(reply.data, length, tries), lost=lost)
             if page and not self._answered:
                 raise InputError(
-                    f"{self.base_url} answers with a web page, not a chat completion; check --base-url (it usually ends "
-                    f"with /v1)"
+                    f"{self.base_url} answers with a web page, not a chat completion; check --base-url (it usually "
+                    f"ends with /v1)"
                 )
             said = self._said(reply.data)
             if reply.status in BAD and step < len(RESPONSE_FORMATS) - 1 and _has(said, FORMAT_WORDS):

@@ -80,9 +80,7 @@ def found_campaign(store: Store, title: str) -> Campaign | None:
     return next((each for each in there if each.title == title), None)
 
 
-def joined(
-    store: Store, campaign: Campaign, name: str, header: Mapping[str, Any], *, named: bool = True
-) -> Judge:
+def joined(store: Store, campaign: Campaign, name: str, header: Mapping[str, Any], *, named: bool = True) -> Judge:
     """The judge of this name, who must be the same as before, or a new one.
 
     Beside another model a new one must be `named` by somebody: else its votes would mix with the other's unnoticed.
@@ -121,7 +119,9 @@ def joined(
 def _other_model(reader: Reader, campaign: int) -> str | None:
     """The model that judged last, if its votes count."""
     began = [each.data.get("judge") for each in reader.events(campaign) if each.verb == HEADER]
-    models = {each.id: each.name for each in reader.judges(campaign) if each.kind == "model" and each.state != "excluded"}
+    models = {
+        each.id: each.name for each in reader.judges(campaign) if each.kind == "model" and each.state != "excluded"
+    }
     return next((models[judge] for judge in reversed(began) if judge in models), None)
 
 
@@ -173,6 +173,7 @@ class Spent:
     cost: float = 0.0
     votes: int = 0
     skips: int = 0
+    dearest: float | None = None  # cost of a call that came back
 
     @property
     def answered(self) -> int:
@@ -288,6 +289,7 @@ class Ledger:
         def look(reader: Reader) -> Spent:
             mine = {"campaign": self.campaign.id, "judge": self.judge.id}
             sums = "count(*), sum(CASE WHEN done IS NULL THEN 1 ELSE 0 END), sum(tokens_in), sum(tokens_out), sum(cost)"
+            sums += ", max(CASE WHEN done IS NULL THEN NULL ELSE cost END)"
             calls = reader.run(f"SELECT {sums} FROM call WHERE campaign = :campaign AND judge = :judge", mine)[0]
             votes = reader.run(
                 "SELECT count(outcome), count(*) - count(outcome) FROM vote "
@@ -295,7 +297,9 @@ class Ledger:
                 mine,
             )[0]
             used = [value or 0 for value in calls]
-            return Spent(used[0], used[1], int(used[2]), int(used[3]), float(used[4]), *map(int, votes))
+            dearest = None if calls[5] is None else float(calls[5])
+            counts = int(votes[0]), int(votes[1])
+            return Spent(used[0], used[1], int(used[2]), int(used[3]), float(used[4]), *counts, dearest=dearest)
 
         return self.store.read(look)
 

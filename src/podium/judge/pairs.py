@@ -18,7 +18,7 @@ from podium.errors import InputError
 from podium.judge import ledger as ledgers
 from podium.judge.asking import Asker, as_asker, header_of_asker
 from podium.judge.report import against, call_lines, length_errors, pairs_of, tally_of
-from podium.judge.run import Run
+from podium.judge.run import ROUNDING, Run
 from podium.judge.settings import Progress, Settings
 from podium.judge.tally import Agreement, Tally
 from podium.store import open_store
@@ -41,13 +41,13 @@ REASONS = {  # with the words of a server or a campaign in the middle
     "stable": "stable: more votes would change little",
     "budget": "the pairs allowed are asked; a larger --budget asks more",
     "max-calls": "the calls allowed are used",
-    "max-cost": "the cost allowed is used",
+    "max-cost": "the cost allowed is used{words}",
     "finished": "no useful pair is left to ask",
     "interrupted": "interrupted; go on with the same command",
     "gone": "the server is gone{words}; go on with the same command",
     "unheard": "nothing was ever answered{words}; check --base-url, then go on with the same command",
     "noise": "the judge contradicts itself when the order is turned",
-    "unread": "no pair of the calibration has a verdict; see above why, or go on by --anyway",
+    "unread": "no pair has a verdict; see above why, or go on by --anyway",
     "rejected": "the server rejects too many pairs{words}",
     "refused": "the campaign takes no more votes{words}",
 }
@@ -282,7 +282,7 @@ def judged(
         tally = tally_of(ledger, material)
         content = store.read(lambda reader: reader.content(campaign.id))
     tally = replace(tally, against=_compared(content, judge.id, compared), lost=run.progress.lost)
-    words = REASONS[why].format(words=f": {run.words}" if run.words else "")
+    words = REASONS[why].format(words=f": {run.words}" if run.words else "") + _above(settings, run.progress)
     ranking = _one_order_ranking(content, judge.id) if settings.one_order else None
     by_length = None
     if tally.length is not None and tally.length.is_off_half:
@@ -300,6 +300,16 @@ def _run(run: Run) -> str:
 
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(asyncio.run, run.go()).result()
+
+
+def _above(settings: Settings, progress: Progress) -> str:
+    """That more was spent than was allowed, and why."""
+    limit, spent = settings.max_cost, progress.cost
+    if limit is None or not settings.is_priced:
+        return ""
+    if spent <= limit * (1 + ROUNDING):
+        return ""
+    return f"; {spent:.3g} was spent, {spent - limit:.2g} more than {limit:g}: calls cost more than any before them"
 
 
 def _found_judge(path: str, name: str) -> tuple[Content, int]:

@@ -25,7 +25,8 @@ __all__ = ["against", "call_lines", "length_errors", "tally_of"]
 
 MINE = "campaign = :campaign AND judge = :judge"
 SUMS = (
-    "SELECT count(*), sum(tokens_in), sum(tokens_out), max(COALESCE(counted, 0)), sum(cost), "
+    "SELECT sum(CASE WHEN done IS NOT NULL OR tries > 0 THEN 1 ELSE 0 END), "
+    "sum(tokens_in), sum(tokens_out), max(COALESCE(counted, 0)), sum(cost), "
     f"sum(CASE WHEN tries > 1 THEN tries - 1 ELSE 0 END) FROM call WHERE {MINE}"
 )
 PROBLEMS = f"SELECT problem, count(*) FROM call WHERE {MINE} AND problem IS NOT NULL GROUP BY problem ORDER BY problem"
@@ -51,7 +52,8 @@ def tally_of(ledger: Ledger, material: Material) -> Tally:
         return [reader.run(sql, values) for sql in (SUMS, PROBLEMS, ORDERS, REPEATS, VOTES)]
 
     sums, problems, orders, repeats, votes = ledger.store.read(look)
-    calls, tokens_in, tokens_out, counted, cost, repeated = sums[0]
+    answered, tokens_in, tokens_out, counted, cost, repeated = sums[0]
+    calls = int(answered or 0)  # those that a run stopped before it sent them are none
     both = [row for row in orders if not row[2] and row[1] is not None]
     times = [row[3] for row in both]
     single = [row for row in orders if row[2]]

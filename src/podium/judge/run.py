@@ -27,17 +27,30 @@ from podium.judge.tally import Position
 from podium.judge.verdict import Verdict
 from podium.store.values import Call, Question
 
-__all__ = ["Run"]
+__all__ = ["ROUNDING", "Run"]
 
-STOP_AT_ONCE = ("interrupted", "gone", "unheard", "rejected", "refused", "failed")  # reasons to send nothing more
+STOP_AT_ONCE = (
+    "interrupted",
+    "gone",
+    "unheard",
+    "unread",
+    "max-cost",
+    "rejected",
+    "refused",
+    "failed",
+)  # reasons to send nothing more
 MAX_WAIT_AFTER_INTERRUPT = 10.0  # seconds for calls that are out after Ctrl-C
 MAX_SILENCE = 600.0  # seconds without any answer after which the server is gone
+UNREAD = ("form", "empty", "length", "unknown-value")  # problems of answers that are none
+MAX_UNREAD = 10  # answers from the first at which to stop where none is a verdict
 WINDOW, MAX_REJECTED = 50, 10  # of the last calls, rejected ones at which to stop
 TOLD_EVERY = 0.5  # seconds between reports of progress
 KEEP_EVERY = 5.0  # seconds between signs of life to the lock
 PAIRS_DRAWN_AT_ONCE = 256  # random pairs that are drawn at once
 MOST_PLANS = 3  # in a row, where others take what was planned
 SIDE_BY_SIDE = 6  # items for each chosen pair that is out
+LETTERS = 4  # of a token
+ROUNDING = 1e-9  # of a sum of costs
 RETRY_AFTER = 5.0  # seconds before a call that could not be delivered is tried anew
 
 
@@ -84,6 +97,8 @@ class Run:
         self._pairs: dict[int, _Pair] = {}
         self._ended: list[_Ended] = []
         self._problems: deque[bool] = deque(maxlen=WINDOW)
+        self._dearest: float | None = None  # cost of a call; None: none came back yet
+        self._read = False  # whether an answer of this run was a verdict or a refusal
         self._came = 0  # votes since the last plan
         self._unwritten = 0  # votes that are not yet on disk, and where they go from there
         self._changed = asyncio.Event()
@@ -122,8 +137,10 @@ class Run:
             await self._call(taken)
 
     async def _next(self) -> Call | None:
-        while not self._todo:
-            if self.why is not None:
+        while not self._todo or not self._affords(self._todo[0]):
+            if self._todo and not self.progress.out:
+                self._stop("max-cost")
+            if self.why is not None and not self._todo:
                 return None
             await self._change()
         if len(self._todo) <= self.settings.concurrency:
@@ -162,12 +179,15 @@ class Run:
         fresh = replace(call, tokens_in=None, tokens_out=None, counted=0, tries=None, cost=None)
         repeated = replace(fresh, request=new_request(), again=call.request, at=self._now())
         await asyncio.to_thread(self.ledger.begin, [repeated])
+        self.progress.out += 1
         begun = time.monotonic()
         try:
             verdict = await self._answer(repeated, replace(asked, id=repeated.request))
         except UnreachableError as problem:
             self._book(replace(repeated, tries=problem.tries))
             return  # it only measures
+        finally:
+            self.progress.out -= 1
         ended = _completed(
             repeated, verdict, int(1000 * (time.monotonic() - begun)), self.settings.cost(verdict), self._now()
         )
@@ -380,6 +400,7 @@ class Run:
     def _resume(self) -> None:
         """Take up what was in hand: calls that were answered count, the others are sent again."""
         spent = self.ledger.spent()
+        self._dearest = spent.dearest
         orders = 1 if self.settings.one_order else 2
         self.progress = Progress(
             pairs=spent.votes, limit=self.settings.most_pairs(self.items), calls=spent.calls, orders=orders,
@@ -418,6 +439,11 @@ class Run:
         done.tokens_out += verdict.tokens_out or 0
         done.cost += call.cost or 0.0
         done.lost += verdict.lost
+        if call.cost is not None:
+            self._dearest = max(call.cost, self._dearest or 0.0)
+        self._read = self._read or verdict.problem not in (*UNREAD, "rejected", "too-long")
+        if verdict.problem in UNREAD and not self._read and done.here >= MAX_UNREAD and not self.settings.anyway:
+            self._stop("unread")
         self._problems.append(verdict.problem == "rejected")
         if verdict.problem == "rejected" and sum(self._problems) >= MAX_REJECTED:
             self.words = verdict.raw
@@ -470,12 +496,28 @@ class Run:
         most = 10**9
         if self.settings.max_calls is not None:
             most = self.settings.max_calls - self.progress.calls
-        if self.settings.max_cost is not None:
-            each = self.progress.cost / max(1, self.progress.calls - len(self._todo) - self.progress.out)
-            out = (len(self._todo) + self.progress.out) * each
-            left = self.settings.max_cost - self.progress.cost - out
-            most = min(most, int(left / each) if each > 0 else self.settings.concurrency if left > 0 else 0)
+        if self.settings.max_cost is not None and self._dearest:
+            begun = self.progress.cost + (len(self._todo) + self.progress.out) * self._dearest
+            most = min(most, int((self.settings.max_cost * (1 + ROUNDING) - begun) / self._dearest))
         return most
+
+    def _affords(self, call: Call) -> bool:
+        """Whether a call may go out: those that are out are expected to cost as much as the dearest so far.
+
+        The first goes out alone, as nothing is known of what comes back, and not where its prompt is too dear already.
+        """
+        limit, done = self.settings.max_cost, self.progress
+        if limit is None or not self.settings.is_priced:
+            return True
+        if self._dearest is not None:
+            return done.cost + (done.out + 1) * self._dearest <= limit * (1 + ROUNDING)
+        if done.out:
+            return False
+        asked = replace(self.material.asked(call, "fence"), left_image=None, right_image=None)
+        prompt = len(shown_to(self.asker, asked)) / LETTERS * (self.settings.price_in or 0.0) / 1e6
+        if done.cost + prompt > limit:
+            self.words = f"the prompt of a call alone costs about {prompt:.2g}"
+        return done.cost + prompt <= limit
 
     def _used(self) -> str:
         whole = self.settings.budget is None and self.progress.limit >= self.items * (self.items - 1) // 2

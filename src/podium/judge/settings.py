@@ -51,9 +51,14 @@ class Settings:
             return self.budget
         return min(items * (items - 1) // 2, (2 if self.one_order else 1) * questions_of(self.preset, items, None))
 
+    @property
+    def is_priced(self) -> bool:
+        """Whether it is known what calls cost."""
+        return self.price_in is not None or self.price_out is not None
+
     def cost(self, verdict: Verdict) -> float | None:
         """What a call cost."""
-        if self.price_in is None and self.price_out is None:
+        if not self.is_priced:
             return None
         spent = (verdict.tokens_in or 0) * (self.price_in or 0.0) + (verdict.tokens_out or 0) * (self.price_out or 0.0)
         return spent / 1e6

@@ -196,7 +196,7 @@ class Tally:
         parts = []
         if self.repeat is not None:
             parts.append(f"repeat: {self.repeat.words()} the same")
-        unread = self.problems.get("form", 0)
+        unread = self.problems.get("form", 0) + self.problems.get("unknown-value", 0)
         parts.append(f"not parsed {100 * unread / max(1, self.calls):.1f} %")
         parts.append(f"skipped {self.skips:,}")
         about = "about " if self.counted else ""
@@ -205,8 +205,12 @@ class Tally:
             spent += f" in {self.requests:,} requests"
         if self.tokens_in or self.tokens_out:
             spent += f", {about}{_amount(self.tokens_in)} tokens in, {_amount(self.tokens_out)} out"
-        parts.append(spent if self.cost is None else f"{spent}, cost {self.cost:.2f}")
+        parts.append(spent if self.cost is None else f"{spent}, cost {_money(self.cost)}")
         return parts
+
+
+def _money(cost: float) -> str:
+    return f"{cost:.2g}" if 0 < cost < 0.1 else f"{cost:.2f}"
 
 
 def _amount(tokens: int) -> str:
