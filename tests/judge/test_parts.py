@@ -567,7 +567,7 @@ def test_how_many_pairs_and_calls_are_left():
 
 
 def test_how_many_calls_the_cost_allows():
-    """By hand: 8 of 10 calls came back for 4.0, the dearest for 0.5; two that are out will cost 1.0; 5.0 are left for ten."""
+    """By hand: 8 of 10 calls came back for 4.0, the dearest for 0.5; two that are out will cost 1.0; 5.0 are left."""
     one = made(Settings(max_cost=10.0))
     one.progress = Progress(calls=10, out=1, cost=4.0)
     one._dearest = 0.5

@@ -108,7 +108,7 @@ def test_the_same_again_asks_nothing_and_another_model_needs_another_name(world,
         with pytest.raises(InputError, match=r"parameters: temperature \(0.0, now 1.0\)"):
             judge_pairs(texts, HttpJudge(server.url, "tiny", temperature=1.0), **db, **Q)
         asked = len(server.requests)
-        with pytest.raises(InputError, match="votes of another model, 'm', .* those of 'large' .* by --as NAME"):
+        with pytest.raises(InputError, match=r"votes of another model, 'm', .* those of 'large' .* by --as NAME"):
             judge_pairs(texts, HttpJudge(server.url, "large"), **db, **Q)
         assert len(server.requests) == asked
         judge_pairs(texts, HttpJudge(server.url, "large"), name="large", budget=1, **db, **Q)
@@ -402,8 +402,8 @@ def test_a_program_whose_answers_are_none_is_stopped_after_ten(world, tmp_path):
     assert 10 <= done.tally.calls <= 11
     assert done.tally.words()[-1] == f"not parsed 100.0 %; skipped 5; {done.tally.calls} calls"
     asked = []
-    later = judge_pairs(texts, lambda question: asked.append(question) or 1.0, anyway=True, budget=30, **given)
-    assert (later.why, later.tally.pairs, later.tally.skips) == ("budget", 25, 5)
+    later = judge_pairs(texts, lambda question: asked.append(question) or 1.0, anyway=True, budget=60, **given)
+    assert (later.why, later.tally.pairs, later.tally.skips) == ("budget", 55, 5)
     refuses = judge_pairs(texts, lambda question: None, name="refuses", db=given["db"], budget=9, **Q)
     assert (refuses.why, refuses.tally.skips) == ("unread", 9)  # refusals are told when the calibration ends
 
