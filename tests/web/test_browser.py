@@ -370,6 +370,25 @@ def test_a_judge_whose_last_pair_is_with_another_is_told_to_come_back_and_may_un
     page.get_by_text("There is no pair left for you").wait_for()
 
 
+@pytest.mark.parametrize(("width", "names"), [(390, ("First", "Second")), (1280, ("Left", "Right"))])
+def test_items_have_one_name_everywhere_on_a_screen(served, width, names):
+    """On a phone one is above the other: nothing says left or right there."""
+    page = served.judge(width=width, height=844)
+    first, second = names
+    assert [page.locator(f"#{side} .side").inner_text().split()[0] for side in ("left", "right")] == [*names]
+    page.get_by_role("button", name="Keys").click()
+    assert f"{first} is better" in page.locator("#keys").inner_text()
+    assert f"{second} is better" in page.locator("#keys").inner_text()
+    page.keyboard.press("Escape")
+    page.wait_for_timeout(1000)  # nothing is taken of a pair that was hardly seen
+    page.get_by_role("button", name="Report").click()
+    page.locator("#report[open]").wait_for()
+    assert page.locator("#report").inner_text().split("\n")[1:] == [first, second, "Cancel"]
+    page.keyboard.press("Escape")
+    page.locator("[data-act=right]").click()
+    page.locator("#said", has_text=f"{second} chosen").wait_for(state="attached")
+
+
 def test_new_instructions_are_read_before_the_next_pair_and_votes_carry_what_was_read(served):
     served.room.organiser.patch(served.room.at, json={"instructions": "Judge the **argument**."})
     page = served.judge()
@@ -460,6 +479,18 @@ def test_the_end_a_closed_campaign_and_a_wrong_link_each_say_so(served):
     page.get_by_role("heading", name="The campaign is closed").wait_for()
     served.open("/j#nonsense").get_by_role("heading", name="This link is not known").wait_for()
     served.open("/j").get_by_role("heading", name="Open your link").wait_for()
+
+
+def test_a_wrong_link_of_an_organiser_says_where_the_right_one_is(served):
+    for path, title, where in (
+        ("/o#zzz", "This link is not known", "printed by podium campaign new"),
+        ("/new#bad", "This link is not known", "printed when podium serve starts"),
+        ("/o", "Open your link", "The part after # is missing here. The organiser’s link was printed"),
+    ):
+        page = served.open(path)
+        page.get_by_role("heading", name=title).wait_for()
+        assert where in page.locator("#words").inner_text()
+        assert page.title() == f"{title} · Podium"
 
 
 def test_a_page_left_open_goes_on_after_a_pause(served):

@@ -39,6 +39,12 @@ DAY = 24 * 60 * 60_000
 SHOWN = 18  # rows of the order before the rest is folded away
 NO_BREAK = "\N{NO-BREAK SPACE}"
 LOOK = 3  # skips of an item before it is worth a look
+# What can be done about a link that is not known.
+ORGANISER_LINK = (
+    "The organiser’s link was printed by podium campaign new, or shown where the campaign was made; copy all of it, and "
+    "see that podium serve has the campaign’s file."
+)
+OPERATOR_LINK = "The link that makes campaigns is printed when podium serve starts, and is another at each start."
 HTML = Environment(
     loader=FileSystemLoader(Path(__file__).parent / "templates"),
     autoescape=True,
@@ -128,13 +134,14 @@ async def media(request: Request, key: str) -> Response:
 @router.get("/o")
 async def organiser_entry(request: Request) -> Response:
     if token_of(request, "organiser") is not None and "new" not in request.query_params:
-        return _page("enter.html", next="/o/live", known=True)
-    return _page("enter.html", next="/o/live", known=False)
+        return _page("enter.html", next="/o/live", known=True, where=ORGANISER_LINK)
+    return _page("enter.html", next="/o/live", known=False, where=ORGANISER_LINK)
 
 
 @router.get("/new")
 async def operator_entry(request: Request) -> Response:
-    return _page("enter.html", next="/new/campaign", known=token_of(request, "operator") is not None)
+    known = token_of(request, "operator") is not None
+    return _page("enter.html", next="/new/campaign", known=known, where=OPERATOR_LINK)
 
 
 @router.get("/new/campaign")

@@ -9,6 +9,9 @@ const trying = Boolean(screen.dataset.trying);
 const cards = { left: $("#left"), right: $("#right") };
 // Keys go by position (event.code), so other keyboards work.
 const KEYS = { ArrowLeft: "left", Digit1: "left", Numpad1: "left", ArrowRight: "right", Digit2: "right", Numpad2: "right", ArrowDown: "tie", KeyT: "tie", KeyS: "skip", KeyU: "undo", KeyF: "report" };
+// On a phone one item is above the other.
+const NARROW = matchMedia("(max-width: 700px)");
+const STACKED = { left: "first", right: "second" };
 const OUTCOMES = { left: 1, right: 0, tie: 0.5, skip: null };
 const SWIPE = 90; // pixels
 const SHORT = 160; // characters of instructions that stay below the question
@@ -33,7 +36,7 @@ function fill(side, view) {
   const text = $(".text", cards[side]);
   text.replaceChildren();
   if (view.html) text.innerHTML = view.html; // made safe by the server
-  if (view.media) text.prepend(media(view, words[side]));
+  if (view.media) text.prepend(media(view, words[NARROW.matches ? STACKED[side] : side]));
   text.classList.toggle("seen", Boolean(view.media));
   text.scrollTop = 0;
   cards[side].classList.remove("chosen", "passed");
@@ -205,7 +208,7 @@ function vote(what, reason) {
   past.push({ id: sent.id, question: current, counted: what !== "skip" });
   hand.shift();
   if (what !== "skip") { answered += 1; since += 1; }
-  say(words[`said_${what}`]);
+  say(words[`said_${NARROW.matches ? STACKED[what] ?? what : what}`]);
   if (trying) why = hand.length ? null : "done"; else outbox.add({ vote: sent });
   if (what !== "skip" && target && answered === target && !past_end) { progress(); ended("target"); return; }
   if (what !== "skip" && campaign.break_every && since >= campaign.break_every) { since = 0; rest(); return; }
