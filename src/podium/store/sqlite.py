@@ -125,7 +125,8 @@ class SQLiteStore(Store):
         if "full" in said:
             return UnavailableError(f"{self.name}: the disk is full; free some space, then everything goes on")
         if "locked" in said or "busy" in said:
-            return UnavailableError(f"{self.name} is locked by another program; it is tried again")
+            words = "is locked by another program; nothing was changed: close that program, then try again"
+            return UnavailableError(f"{self.name} {words}")
         if "readonly" in said:
             return UnavailableError(f"{self.name} cannot be written: the disk is read-only; make it writable")
         if any(word in said for word in ("malformed", "not a database", "decode to UTF-8")):
