@@ -944,6 +944,21 @@ def test_a_page_counts_what_there_is_and_says_whether_it_is_stable(store, monkey
     assert "<h2>Who beat whom</h2>" not in report.report_page(content)
 
 
+@pytest.mark.parametrize(
+    ("items", "lower", "upper", "named"),
+    [(12, 1, 12, False), (12, 1, 11, False), (12, 1, 10, True), (12, 1, 1, True), (2, 1, 2, False), (2, 1, 1, True),
+     (3, 1, 2, True)],
+)  # fmt: skip
+def test_a_leader_whose_band_holds_nearly_all_places_is_not_named(store, items, lower, upper, named):
+    bench = Bench(store, items=3)
+    now = standing.standing(log(bench, *[(0, 0, 1, 1.0, {})]))
+    first = replace(now.places[0], lower=lower, upper=upper)
+    now = replace(now, places=(first,) * items)
+    assert (now.leader is first) == named
+    assert (" leads; its true place is likely" in report._lead(now)) == named
+    assert ("No leader can be named yet: after 1 vote, " in report._lead(now)) != named
+
+
 def test_a_page_of_few_votes_counts_skips_and_warns(store):
     bench = Bench(store, items=5)
     content = log(bench, (0, 0, 1, 1.0, {}), (0, 1, 2, 1.0, {}), (0, 3, 4, None, {}))

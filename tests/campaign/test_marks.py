@@ -69,6 +69,55 @@ def test_rank_with_marks_the_standing_the_export_and_the_report_agree(tmp_path):
     assert [row[3] for row in cells] == [row["grade"] for row in export]
 
 
+LIKELIER = "for some items another grade is likelier"
+
+
+@pytest.mark.parametrize(("votes", "boundaries", "likelier"), [
+    (12, {"A": 55, "B": 45}, True), (4000, {"A": 98, "B": 2}, False), (12, None, False),
+])  # fmt: skip
+def test_a_grade_that_is_not_the_likeliest_is_told_everywhere(tmp_path, votes, boundaries, likelier):
+    wish = {"scale": [0, 100]} | ({"boundaries": boundaries} if boundaries else {})
+    content = made(tmp_path / "c.db", votes=votes, marks=wish)
+    rows = ranking_frame(standing(content), marked=campaign_marks(content)).to_dicts()
+    chances = [(row["chance"], [row[name] for name in row if name.startswith("P(")]) for row in rows if boundaries]
+    assert any(own < max(each) for own, each in chances) == likelier
+    assert any(LIKELIER in line for line in campaign_marks(content).notes()) == likelier
+    assert (LIKELIER in report_page(content)) == likelier
+    assert (LIKELIER in ranked(tmp_path / "c.db")[1]) == likelier
+
+
+def test_marks_of_a_campaign_are_printed_as_those_of_votes_are(tmp_path):
+    content = made(tmp_path / "c.db")
+    done = CliRunner().invoke(main, ["rank", str(tmp_path / "c.db")])
+    heads, *lines = done.stdout.splitlines()
+    assert heads.split() == [
+        "place",
+        "item",
+        "likely",
+        "places",
+        "mark",
+        "interval",
+        "grade",
+        "chance",
+        "votes",
+        "skips",
+    ]
+    rows = ranking_frame(standing(content), marked=campaign_marks(content)).to_dicts()
+    for line, row in zip(lines, rows, strict=True):
+        low, high = row["place_lower"], row["place_upper"]
+        ends = f"{row['mark_lower']:.1f} … {row['mark_upper']:.1f}"
+        shown = [
+            str(row["place"]),
+            row["item"],
+            str(low) if low == high else f"{low}–{high}",
+            f"{row['mark']:.1f}",
+            ends,
+        ]
+        assert line.split()[: len(" ".join(shown).split())] == " ".join(shown).split()
+        assert re.search(rf" {re.escape(row['grade'])} +[<>\d ]+\d %  +{row['votes']} +{row['skips']}$", line)
+    assert "likely places hold an item's true place" in done.stderr
+
+
 @pytest.mark.parametrize(("count", "words"), [
     (2, "wo known marks always fit a line: "),
     (3, "3 known marks say little about how well marks fit their line"),

@@ -677,21 +677,21 @@ def test_the_standing_is_told_as_the_page_shows_it(monkeypatch, capsys, why, top
     frame = pl.DataFrame({"item": ["a", "b", "c"]})
     now = types.SimpleNamespace(places=("a",), to_frame=lambda: frame, words=lambda left: f"{left} left")
     few = ["few known marks"] if why is None else []
-    marked, chosen = types.SimpleNamespace(why=why, about_known=lambda: few), []
+    marked, chosen = types.SimpleNamespace(why=why, notes=lambda: few), []
     monkeypatch.setattr("podium.campaign.standing.standing", lambda content: now)
     monkeypatch.setattr("podium.campaign.standing.pairs_left", lambda content: 3)
     monkeypatch.setattr("podium.campaign.marks.campaign_marks", lambda content: marked)
     monkeypatch.setattr("podium.campaign.marks.with_marks", lambda frame, marks: frame.with_columns(mark=1))
     monkeypatch.setattr(campaign_files, "say_if_chosen", chosen.append)
     written = Noted()
-    campaign_files.show_standing("content", top, types.SimpleNamespace(write=written))
+    campaign_files.show_standing("content", top, types.SimpleNamespace(write=written, for_people=False))
     assert written.calls[0][0][0].to_dicts() == [{"item": each, "mark": 1} for each in "abc"[: top or 3]]
     marks = "marks with 95 % intervals, as the campaign asks for them" if why is None else "no marks yet: too few votes"
     last = "place_lower to place_upper hold an item's true place with a chance of about 90 %"
     assert capsys.readouterr().err.splitlines() == ["3 left", marks, *few, last]
     assert chosen == (["content"] if why is None else [])
     monkeypatch.setattr("podium.campaign.marks.campaign_marks", lambda content: None)
-    campaign_files.show_standing("content", top, types.SimpleNamespace(write=written))
+    campaign_files.show_standing("content", top, types.SimpleNamespace(write=written, for_people=False))
     assert capsys.readouterr().err.splitlines() == ["3 left", last]
     now.places = ()
     empty = types.SimpleNamespace(campaign=types.SimpleNamespace(slug="drinks"))
@@ -750,8 +750,8 @@ def test_a_server_is_made_of_what_was_typed(served):
     assert served.kept == [(served.server, True)]
     assert served.runs == ["run"]
     assert done.stderr.splitlines() == [
-        "serving own.db at http://127.0.0.1:8123; Ctrl-C ends it", "  make a campaign: http://127.0.0.1:8123/new#secret",
-        LAST,
+        "serving own.db at http://127.0.0.1:8123; Ctrl-C ends it", "  own.db is new and holds no campaign yet",
+        "  make a campaign: http://127.0.0.1:8123/new#secret", LAST,
     ]  # fmt: skip
 
 
@@ -761,7 +761,7 @@ def test_a_server_behind_a_proxy_makes_no_campaigns_where_it_may_not(served):
     assert done.exit_code == 0, done.output
     assert served.app.calls[0][1] == {"url": "https://x.example", "operator_hash": None, "behind_proxy": True}
     assert done.stderr.splitlines()[0].endswith(" at https://x.example; Ctrl-C ends it")
-    assert done.stderr.splitlines()[1:] == [LAST]
+    assert done.stderr.splitlines()[1:] == ["  campaign.db is new and holds no campaign yet", LAST]
 
 
 @pytest.mark.parametrize(

@@ -433,7 +433,11 @@ def test_a_new_file_that_could_not_be_made_is_not_left_behind(path, monkeypatch)
     ("said", "kind", "words"),
     [
         ("database or disk is full", UnavailableError, "the disk is full; free some space"),
-        ("database is locked", UnavailableError, "is locked by another program; nothing was changed: close that program"),
+        (
+            "database is locked",
+            UnavailableError,
+            "is locked by another program; nothing was changed: close that program",
+        ),
         ("database table is busy", UnavailableError, "is locked by another program"),
         ("attempt to write a readonly database", UnavailableError, "the disk is read-only; make it writable"),
         ("database disk image is malformed", InputError, r"is damaged \(database disk image is malformed\); restore"),

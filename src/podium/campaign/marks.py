@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from podium.campaign.live import live_comparisons
 from podium.campaign.options import Options
 from podium.errors import PodiumError, PodiumWarning
-from podium.ranking.marks import Marks, award_marks, known_marks_words
+from podium.ranking.marks import Marks, award_marks, grade_words, known_marks_words
 from podium.text import number
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["MARKS_LEVEL", "AllMarks", "Marked", "campaign_marks", "with_marks"]
 
 MARKS_LEVEL = 0.95  # as `podium rank` has it
+EACH_CHANCE = "the campaign's exported ranking has the chance of each"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +63,11 @@ class Marked:
         assert self.marks is not None, "asked for where there are marks"
         return self.marks.to_frame().filter(~pl.col("item").is_in(list(self.unvoted)))
 
-    def about_known(self) -> list[str]:
-        """What the intervals rest on where few marks are known, in the words of `podium rank --known-marks`."""
-        return [] if self.marks is None else known_marks_words(len(self.marks.known))
+    def notes(self) -> list[str]:
+        """How to read them, as `podium rank --marks` says it: few known marks, grades that are not the likeliest."""
+        if self.marks is None:
+            return []
+        return [*known_marks_words(len(self.marks.known)), *grade_words([self.frame()], EACH_CHANCE)]
 
 
 def campaign_marks(content: Content) -> Marked | None:

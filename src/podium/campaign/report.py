@@ -54,7 +54,6 @@ def report_page(content: Content, *, title: str | None = None, judge: Sequence[s
     """The page as HTML; a campaign without votes that count has none."""
     votes = live_comparisons(content)
     now, campaign = standing(content), content.campaign
-    first = now.places[0]
     *agreement, status = now.words(pairs_left(content)).splitlines()[1:]
     name = safe(campaign.title if title is None else title)
     panels = {
@@ -75,7 +74,7 @@ def report_page(content: Content, *, title: str | None = None, judge: Sequence[s
     facts += [f"<b>{now.skips:,}</b> skipped"] if now.skips else []
     parts = [
         f'<header class="hero"><div><h1>{name}</h1><p class="lead">{safe(campaign.question)}</p>',
-        f'<p class="lead"><b>{safe(first.item)}</b> leads; its true place is likely {_band(first)}.</p></div>',
+        f'<p class="lead">{_lead(now)}</p></div>',
         f'<p class="take"><a download="order.csv" href="data:text/csv;base64,{table}">Download CSV</a></p></header>',
         f'<p class="facts">{"".join(f"<span>{fact}</span> " for fact in facts)}</p>',
         *(f'<p class="soft">{safe(_sentence(line))}</p>' for line in agreement),
@@ -88,6 +87,15 @@ def report_page(content: Content, *, title: str | None = None, judge: Sequence[s
         f'<!doctype html>\n<html lang="en"><head>{meta}<title>{name}</title><style>{STYLE}{MARKS}</style></head>\n'
         f"<body>\n<main>\n{body}\n</main>\n<script>{SCRIPT}</script>\n</body></html>\n"
     )
+
+
+def _lead(now: Standing) -> str:
+    """Who leads, and how surely; too few votes name nobody."""
+    first = now.leader
+    if first is None:
+        few = counted(now.votes, "vote")
+        return f"No leader can be named yet: after {few}, the first may truly have nearly any place."
+    return f"<b>{safe(first.item)}</b> leads; its true place is likely {_band(first)}."
 
 
 def _judge(lines: Sequence[str]) -> list[str]:
@@ -156,7 +164,7 @@ def _marks(content: Content, now: Standing) -> list[str]:
     caption = f"{percent(MARKS_LEVEL)} intervals, from all votes that count."
     if live_votes(content).of_kind("chosen").any():
         caption += " They are too narrow, as pairs were chosen by earlier answers."
-    caption += "".join(f" {_sentence(line)}" for line in marked.about_known())
+    caption += "".join(f" {_sentence(line)}" for line in marked.notes())
     return ["<h2>Marks</h2>", f'<p class="soft">{caption}</p>', _table(heads, rows)]
 
 

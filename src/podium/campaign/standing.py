@@ -51,6 +51,7 @@ __all__ = [
 
 DAY = 24 * 60 * 60_000  # milliseconds
 MAX_FORECAST = 10  # times the votes there are: a forecast that ends beyond says nothing
+ALL_PLACES = 0.9  # of the places, from which on a band says nothing
 LEVEL_Z = 1.6448536269514722  # two-sided 90 %
 
 
@@ -109,6 +110,14 @@ class Standing:
     def order(self) -> tuple[str, ...]:
         """Items, best first."""
         return tuple(place.item for place in self.places)
+
+    @property
+    def leader(self) -> Place | None:
+        """The first, unless it may truly have nearly any place."""
+        first = self.places[0] if self.places else None
+        if first is None or first.upper - first.lower + 1 >= ALL_PLACES * len(self.places):
+            return None
+        return first
 
     @property
     def far(self) -> bool:

@@ -287,7 +287,7 @@ def _export(store: Store, it: Campaign, what: str, out: Output) -> None:
     elif what == "ranking":
         marked = campaign_marks(content)
         out.write(ranking_frame(standing(content), marked=marked))
-        for line in marked.about_known() if marked is not None else ():
+        for line in marked.notes() if marked is not None else ():
             say(line)
     else:
         out.write_text("".join(journal_lines(content, rows)).rstrip("\n"))

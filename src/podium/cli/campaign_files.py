@@ -8,9 +8,12 @@ import click
 
 from podium.cli.output import Output, say
 from podium.errors import InputError
-from podium.text import percent
+from podium.text import chance, fitted, percent
 
 if TYPE_CHECKING:
+    import polars as pl
+
+    from podium.campaign.marks import Marked
     from podium.data.comparisons import Comparisons
     from podium.store.content import Content
 
@@ -74,13 +77,36 @@ def show_standing(content: Content, top: int | None, out: Output) -> None:
     marked = campaign_marks(content)
     frame = with_marks(now.to_frame(), marked)
     frame = frame.head(top) if top else frame
-    out.write(frame)
+    drawn = marked is not None and marked.why is None and out.for_people
+    out.write(frame, _marked_table(frame, marked, out.room) if marked is not None and drawn else None)
     say(now.words(pairs_left(content)))
     if marked is not None:
         words = f"marks with {percent(MARKS_LEVEL)} intervals, as the campaign asks for them"
         say(words if marked.why is None else f"no marks yet: {marked.why}")
-        for line in marked.about_known():
+        for line in marked.notes():
             say(line)
         if marked.why is None:
             say_if_chosen(content)
-    say(f"place_lower to place_upper hold an item's true place with a chance of about {percent(LEVEL)}")
+    places = "likely places" if drawn else "place_lower to place_upper"
+    say(f"{places} hold an item's true place with a chance of about {percent(LEVEL)}")
+
+
+def _marked_table(frame: pl.DataFrame, marked: Marked, room: int | None) -> str:
+    """Places and marks for people, as `podium rank --marks` prints them."""
+    words = marked.words()
+    own = [words[item] for item in frame["item"]]
+    ends = zip(frame["place_lower"], frame["place_upper"], strict=True)
+    columns: dict[str, list[str]] = {
+        "place": [str(place) for place in frame["place"]],
+        "item": frame["item"].to_list(),
+        "likely places": [str(a) if a == b else f"{a}–{b}" for a, b in ends],
+        "mark": [each["mark"] for each in own],
+        "interval": ["" if each["lower"] is None else f"{each['lower']} … {each['upper']}" for each in own],
+    }
+    if "known" in frame.columns:
+        columns["known"] = ["" if value is None else f"{value:g}" for value in frame["known"]]
+    if "grade" in frame.columns:
+        columns["grade"] = [str(value) for value in frame["grade"]]
+        columns["chance"] = ["" if value is None else chance(value) for value in frame["chance"]]
+    columns |= {name: [f"{value:,}" for value in frame[name]] for name in ("votes", "skips")}
+    return fitted(list(columns), list(columns.values()), room, to_left=("item", "grade"))

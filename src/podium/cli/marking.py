@@ -204,7 +204,7 @@ class Marking:
 
     def words(self, level: float | None, frames: Collection[pl.DataFrame]) -> list[str]:
         """What the marks of these tables are, and how to read them; without a level they have no intervals."""
-        from podium.ranking.marks import NO_CHANCE, known_marks_words
+        from podium.ranking.marks import grade_words, known_marks_words
 
         fixed = "that the known marks fix" if self.known_marks else "from the lowest item to the best"
         intervals = "" if level is None else f", with {100 * level:.4g} % intervals"
@@ -212,23 +212,7 @@ class Marking:
         if level is None:
             return lines
         lines += known_marks_words(len(self.known() or ()))
-        if any("chance" in frame.columns and frame["chance"].null_count() for frame in frames):
-            lines.append(NO_CHANCE)
-        if any(self._has_likelier(frame) for frame in frames):
-            lines.append(
-                "a grade is that of the mark, its chance the chance of that grade: for some items another grade is "
-                "likelier (--format csv has the chance of each)"
-            )
-        return lines
-
-    def _has_likelier(self, frame: pl.DataFrame) -> bool:
-        """Whether some item has a grade that is not its likeliest."""
-        import polars as pl
-
-        if not self.boundaries:
-            return False
-        names = [f"P({grade})" for grade in (*self.boundaries, f"below {list(self.boundaries)[-1]}")]
-        return bool(frame.select((pl.col("chance") < pl.max_horizontal(names)).any()).item())
+        return lines + grade_words(frames, "--format csv has the chance of each")
 
     def quality(self, votes: tuple[str, ...], columns: Columns, campaign: Content | None) -> Judging:
         """Reliability and fit; the votes are read anew with their judges, and the kind of their pairs."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import socket
 import threading
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -53,9 +54,10 @@ def serve(db: str, host: str, port: int, url: str | None, behind_proxy: bool, ma
         raise InputError(f"--url {address}: give an address that begins with https://")
     _check_address(host, port)
     token = new_token() if may_make else None
+    fresh = "://" not in db and not Path(db).exists()
     with open_store(db, new=True) as store, store.serve() as hold:
         app = make_app(store, url=address, operator_hash=hash_of(token) if token else None, behind_proxy=behind_proxy)
-        _say_where(store, address, token)
+        _say_where(store, address, token, fresh)
         if host not in LOCAL and not address.startswith("https:"):
             say("warning: others can read what is sent without TLS; put a proxy with a certificate before it (docs)")
         server = uvicorn.Server(
@@ -93,9 +95,12 @@ def _check_address(host: str, port: int) -> None:
         raise InputError(f"cannot listen on {host}:{port} ({said}); choose another --host or --port") from problem
 
 
-def _say_where(store: Store, address: str, token: str | None) -> None:
+def _say_where(store: Store, address: str, token: str | None, fresh: bool = False) -> None:
+    """What is served at which address; `fresh`: its file was made just now, perhaps for a name that was mistyped."""
     there = store.read(lambda reader: reader.campaigns())
     say(f"serving {store.name} at {address}; Ctrl-C ends it")
+    if not there:
+        say(f"  {store.name} is new and holds no campaign yet" if fresh else "  there is no campaign in it yet")
     for each in there:
         say(f"  campaign {each.slug!r} is {each.state}; its links were printed when it was made")
     if token is not None:

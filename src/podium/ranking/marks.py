@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,7 @@ from podium.text import storable
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["NO_CHANCE", "Marks", "award_marks", "known_marks_words"]
+__all__ = ["Marks", "award_marks", "grade_words", "known_marks_words"]
 
 MAX_MARK = 1e9
 ENOUGH_KNOWN = 5  # known marks that say how well marks fit a line
@@ -143,7 +143,21 @@ def award_marks(
     return Marks(ranking.items, marks, lower, upper, level, given, names, grades, chances, *line, turn > 0)
 
 
-NO_CHANCE = "a grade without a chance is a guess: the votes set no bounds to the mark of that item"
+def grade_words(tables: Iterable[pl.DataFrame], each: str) -> list[str]:
+    """How to read the chances of grades in these tables of marks; `each` says where the chance of each grade stands."""
+    import polars as pl
+
+    lines: list[str] = []
+    graded = [table for table in tables if "chance" in table.columns and table["chance"].count()]
+    if any(table["chance"].null_count() for table in graded):
+        lines.append("a grade without a chance is a guess: the votes set no bounds to the mark of that item")
+    largest = pl.max_horizontal(pl.selectors.starts_with("P("))
+    if any(table.select((pl.col("chance") < largest).any()).item() for table in graded):
+        lines.append(
+            "a grade is that of the mark, its chance the chance of that grade: for some items another grade is "
+            f"likelier ({each})"
+        )
+    return lines
 
 
 def known_marks_words(known: int) -> list[str]:

@@ -41,8 +41,8 @@ NO_BREAK = "\N{NO-BREAK SPACE}"
 LOOK = 3  # skips of an item before it is worth a look
 # What can be done about a link that is not known.
 ORGANISER_LINK = (
-    "The organiser’s link was printed by podium campaign new, or shown where the campaign was made; copy all of it, and "
-    "see that podium serve has the campaign’s file."
+    "The organiser’s link was printed by podium campaign new, or shown where the campaign was made; copy all of it, "
+    "and see that podium serve has the campaign’s file."
 )
 OPERATOR_LINK = "The link that makes campaigns is printed when podium serve starts, and is another at each start."
 HTML = Environment(
@@ -188,7 +188,7 @@ def _live(state: State, campaign: int, now: int) -> dict[str, Any]:
         "coverage": figures.coverage(live, stands),
         "look": _worth_a_look(content, events, stands),
         "marks": {} if marked is None else marked.words(),
-        "about_known": [] if marked is None else marked.about_known(),
+        "notes": [] if marked is None else marked.notes(),
         "no_marks": marked.why if marked is not None and stands.places else None,
         "marks_level": MARKS_LEVEL,
         "chosen": bool(live.of_kind("chosen").any()),
