@@ -498,7 +498,7 @@ def test_nothing_is_asked_where_the_prompt_alone_is_too_dear(world):
     with Server(model) as server:
         done = judge_pairs(texts, HttpJudge(server.url, "tiny"), max_cost=0.01, **PRICES, **Q)
     assert (done.why, server.requests, done.tally.calls) == ("max-cost", [], 0)
-    assert "the prompt of a call alone costs about 0." in done.words
+    assert "the prompt of the next call alone costs about 0." in done.words
 
 
 def test_an_answer_that_was_paid_for_is_kept_where_its_reminder_ends_the_run(world, tmp_path):

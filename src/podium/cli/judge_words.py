@@ -179,7 +179,7 @@ def write(ended: list[tuple[str, Judged]], out: Output) -> None:
     if not known:
         if ended[-1][1].why in (*FAILED, "interrupted"):
             return  # its words were told
-        raise InputError("nothing was answered, so there is no ranking; see what the server or the command says")
+        raise InputError("nothing was answered, so there is no ranking; see above why")
     if len(ended) == 1:
         each = known[0][1]
         frame = each.to_frame()

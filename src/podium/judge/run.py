@@ -516,7 +516,7 @@ class Run:
         asked = replace(self.material.asked(call, "fence"), left_image=None, right_image=None)
         prompt = len(shown_to(self.asker, asked)) / LETTERS * (self.settings.price_in or 0.0) / 1e6
         if done.cost + prompt > limit:
-            self.words = f"the prompt of a call alone costs about {prompt:.2g}"
+            self.words = f"the prompt of the next call alone costs about {prompt:.2g}"
         return done.cost + prompt <= limit
 
     def _used(self) -> str:
