@@ -150,7 +150,8 @@ class Information:
         """Whether adding a constant to every score changes nothing but the penalty; false with feature weights."""
         if self.border is None:
             return True
-        return bool(np.all(np.abs(self.border.sum(axis=0)) <= 1e-9 * np.abs(self.border).sum(axis=0)))
+        rounding = 1e-12 * self.curvature.sum()  # all that is left of an effect that no score speaks of
+        return bool(np.all(np.abs(self.border.sum(axis=0)) <= 1e-9 * np.abs(self.border).sum(axis=0) + rounding))
 
     @property
     def counted(self) -> bool:
