@@ -195,6 +195,7 @@ def dynamic(**more):
         "sd_": 0.5, "drift_": 0.125, "feature_names_": (), "unseen_": (), "side_effect": False, "side_effect_": 0.25,
         "effect_std_errors_": np.array([0.1]), "tie_strength_": None, "coef_": np.array([0.5]),
         "coef_std_errors_": np.array([0.1]), "explained_": 0.5, "drift": "auto",
+        "tie_strength_interval": lambda level: None,
     }  # fmt: skip
     return types.SimpleNamespace(**given | more)
 
@@ -249,7 +250,9 @@ def test_each_kind_of_model_has_its_own_lines():
     with thin_data():
         davidson = BradleyTerry(l2=0.1, ties="davidson").fit(pairs)
         strength = davidson.tie_strength_
-        tie = f"equals tie with chance {100 * strength / (2 + strength):.1f} % (Davidson's ν = {strength:.3g})"
+        low, high = (100 * nu / (2 + nu) for nu in davidson.tie_strength_interval(0.95))
+        tie = f"equals tie with chance {100 * strength / (2 + strength):.1f} % "
+        tie += f"({low:.1f} … {high:.1f} %; Davidson's ν = {strength:.3g})"
         assert model_words.words_about(davidson) == [tie]
         lists = Rankings.from_lists([["a", "b", "c"], ["b", "a", "c"], ["c", "b", "a"]] * 3)
         assert model_words.words_about(PlackettLuce(l2=0.1).fit(lists)) == []

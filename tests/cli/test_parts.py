@@ -278,6 +278,9 @@ def test_sides_and_ties_of_a_model():
     assert model_words._side_words("game") == "home advantage, in favour of the side at home"
     assert model_words._side_words("vote") == "position bias, in favour of the left side"
     assert model_words._tie_words(1.0) == "equals tie with chance 33.3 % (Davidson's ν = 1)"
+    most = "no tie was seen: equals tie with chance 20.0 % at most (Davidson's ν = 0)"
+    assert model_words._tie_words(0.0, (0.0, 0.5)) == most
+    assert model_words._tie_words(0.0) == "no tie was seen: its chance is taken to be 0 (Davidson's ν = 0)"
     assert (model_words._per(None), model_words._per(np.ones(1))) == (
         "per unit",
         "per standard deviation over the votes",

@@ -54,7 +54,7 @@ class Chances:
         self.counts_ties_half_, self.bounds = half, bounds
         self.uses = types.SimpleNamespace(ties=True)
         self.ranking_ = types.SimpleNamespace(items=("a", "b"))
-        self.asked = []
+        self.asked, self.tie_strength_ = [], None
 
     def predict_proba(self, pairs):
         return np.array([[0.5, 0.3, 0.2], [0.1, 0.1, 0.8], [0.6, 0.3, 0.1]])

@@ -26,7 +26,7 @@ def made(**more):
         "ranking_": ranking, "feature_names_": (), "coef_": np.zeros(0), "coef_std_errors_": np.zeros(0),
         "explained_": 0.0, "unseen_": (), "boundary_": (), "covariate_names_": (), "covariate_coef_": np.zeros(0),
         "covariate_std_errors_": np.zeros(0), "side_effect": False, "side_effect_": 0.0, "side_effect_std_error_": 0.0,
-        "tie_strength_": None, "in_margins": False,
+        "tie_strength_": None, "in_margins": False, "tie_strength_interval": lambda level: (0.5, 2.0),
     }  # fmt: skip
     return types.SimpleNamespace(**given | more)
 
@@ -90,7 +90,7 @@ def test_sides_ties_penalties_and_limits_each_have_a_line():
     half = f" ± {Z * 0.1:.2g}"
     assert model_words._about_features(sided, 0.95, None, "vote") == [
         f"position bias, in favour of the left side: +0.25{half} log-odds",
-        "equals tie with chance 33.3 % (Davidson's ν = 1)",
+        "equals tie with chance 33.3 % (20.0 … 50.0 %; Davidson's ν = 1)",
     ]
     assert model_words._side_and_ties(sided, 100.0, "points", 0.95, "game")[0] == (
         f"home advantage, in favour of the side at home: +25 ± {100 * Z * 0.1:.2g} points"

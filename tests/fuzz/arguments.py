@@ -137,7 +137,7 @@ def rankers():
         made += methods(
             fitted, ("fit", {next(iter(inspect.signature(fitted.fit).parameters)): data} | more), ("score", {"comparisons": data}), ("get_params", {"deep": True}),
             ("predict_proba", {"comparisons": data}), ("unfitted", {}), ("set_params", {}),
-            ("predict_interval", {"comparisons": data, "level": 0.9}),
+            ("predict_interval", {"comparisons": data, "level": 0.9}), ("tie_strength_interval", {"level": 0.9}),
             ("draw_chances", {"comparisons": data, "draws": 2, "rng": np.random.default_rng(0)}),
         )  # fmt: skip
         known = {

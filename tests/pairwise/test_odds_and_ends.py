@@ -183,9 +183,95 @@ def test_bounds_of_chances_are_those_of_the_margins_bounds(level):
     half = norm.ppf(0.5 + level / 2) * np.sqrt(variance)
     for row in range(0, 200, 17):
         grid = np.linspace(margins[row] - half[row], margins[row] + half[row], 2001)
-        each = np.column_stack(davidson(grid, model.tie_strength_))
+        each = np.vstack([np.column_stack(davidson(grid, nu)) for nu in model.tie_strength_interval(level)])
         assert_allclose(lower[row], each.min(axis=0), atol=1e-5)
         assert_allclose(upper[row], each.max(axis=0), atol=1e-5)
+
+
+def even(wins, ties):
+    """Votes between two equals: so many wins of each, and ties."""
+    outcome = [1] * wins + [-1] * wins + [0] * ties
+    return Comparisons(("a", "b"), [0] * len(outcome), [1] * len(outcome), outcome=outcome, time=np.zeros(len(outcome)))
+
+
+@pytest.mark.parametrize("ranker", [
+    BradleyTerry(ties="davidson"), BradleyTerry(ties="davidson", l2=0.01), RABF(ties="davidson", residual_penalty=0.5),
+    DynamicBradleyTerry(ties="davidson", drift=0.0, sd=1.0),
+])  # fmt: skip
+def test_how_well_ties_between_equals_are_known(ranker):
+    """Between equals a tie is a coin of its own: log ν = log(2p / (1 − p)) has the variance 1 / (n p (1 − p))."""
+    from scipy.stats import norm
+
+    model, p = ranker.unfitted().fit(even(20, 10)), 0.2
+    error = 1 / math.sqrt(50 * p * (1 - p))
+    ends = 2 * p / (1 - p) * np.exp(norm.ppf([0.05, 0.95]) * error)
+    assert_allclose(model.tie_strength_interval(0.9), ends, rtol=1e-3)
+
+
+@pytest.mark.parametrize("ranker", [
+    BradleyTerry(ties="davidson"), BradleyTerry(ties="davidson", l2=0.01),
+    DynamicBradleyTerry(ties="davidson", drift=0.0, sd=1.0),
+])  # fmt: skip
+def test_without_a_tie_its_chance_has_an_upper_bound(ranker):
+    """With a chance of p, n votes go without a tie with chance (1 − p)ⁿ, as Clopper and Pearson have it."""
+    model = ranker.unfitted().fit(even(30, 0))
+    low, high = model.tie_strength_interval(0.95)
+    assert low == model.tie_strength_ == 0.0
+    assert high / (2 + high) == pytest.approx(1 - 0.05 ** (1 / 60), rel=1e-6)
+    lower, upper = model.predict_interval(even(1, 0), 0.95)
+    assert lower[0, 1] == 0.0
+    assert upper[0, 1] == pytest.approx(high / (2 + high))
+    assert (lower[:, [0, 2]] < 0.5).all()
+
+
+def test_a_side_is_part_of_the_margins_of_votes_without_ties():
+    from podium.pairwise.base import _most_ties
+
+    c = votes(m=80)
+    c = replace(c, outcome=np.where(c.outcome == 0, 1, c.outcome))
+    model = BradleyTerry(l2=0.1, ties="davidson", side_effect=True).fit(c)
+    expected = _most_ties(model._margins(c), np.ones(80), 0.05)
+    assert model.tie_strength_interval(0.95) == (0.0, pytest.approx(expected, rel=1e-6))
+    assert model._outcomes(np.zeros(1))[1] == 0.0
+
+
+@pytest.mark.parametrize(
+    "outcome", [[0, 1, 1, -1, 0, -1, -1, -1, 1, 1, 1, -1], [1, 0, -1, 0, 0, 0, 1, -1, 0, 0, -1, 1]]
+)
+@pytest.mark.parametrize("ranker", [BradleyTerry, DynamicBradleyTerry])
+def test_a_side_that_won_as_often_as_it_lost_has_no_effect_and_an_error(ranker, outcome):
+    """Everyone met everyone on either side: with no effect both sides are expected to win alike, and they did."""
+    home, away = np.nonzero(~np.eye(4, dtype=bool))
+    games = Comparisons(tuple("abcd"), home, away, outcome=outcome, sided=True, time=np.zeros(12))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of few votes
+        model = ranker(ties="davidson", side_effect=True).fit(games)
+    assert model.side_effect_ == pytest.approx(0, abs=1e-6)
+    assert np.isfinite(model.ranking_.std_errors).all()
+
+
+def test_ties_that_are_no_outcome_have_no_interval_nor_have_those_of_unknown_votes():
+    assert BradleyTerry().fit(even(5, 5)).tie_strength_interval() is None
+    assert RABF(ties="davidson", residual_penalty=0.5).fit(even(5, 0)).tie_strength_interval() is None
+
+
+@pytest.mark.parametrize(("games", "nu"), [(56, 1.0), (20, 1.0), (56, 0.05)])
+def test_bounds_of_chances_hold_the_truth_as_often_as_they_say(games, nu):
+    rng, sets, items = np.random.default_rng(games), 40, 8
+    home, away = (side.ravel() for side in np.meshgrid(range(items), range(items), indexing="ij"))
+    home, away = home[home != away], away[home != away]
+    held = []
+    for _ in range(sets):
+        scores = rng.normal(0, 0.8, items)
+        truth = np.column_stack(davidson(scores[home] - scores[away] + 0.3, nu))
+        outcome = 1 - (rng.random(len(home))[:, None] > truth.cumsum(axis=1)[:, :2]).sum(axis=1)
+        asked = Comparisons(tuple(range(items)), home, away, outcome=outcome, sided=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of few votes
+            model = BradleyTerry(ties="davidson", side_effect=True).fit(asked.take(rng.permutation(len(home))[:games]))
+        lower, upper = model.predict_interval(asked)
+        held.append(((lower <= truth) & (truth <= upper)).mean(axis=0))
+    assert (np.mean(held, axis=0) >= 0.93).all()
 
 
 def test_a_ranker_that_does_not_fit_says_so():

@@ -440,7 +440,7 @@ def test_effects_of_a_model_are_in_the_unit_of_its_scores(kind, scale):
     assert (effect, half) == (f"{unit * model.side_effect_:+.3g}", f"{Z90 * unit * error:.2g}")
     assert (level, named) == ("90", word)
     assert "<h2>Home advantage and ties</h2>" in page
-    assert f"(Davidson’s ν = {model.tie_strength_:.3g})" in page
+    assert f"%; Davidson’s ν = {model.tie_strength_:.3g})" in page
     if kind == "bradley-terry":
         sd = float(votes.covariate_sds()[0])
         heads, rows = texts(page)

@@ -352,14 +352,20 @@ def test_effects_left_out_of_a_fit_say_so():
 
 
 def test_sides_and_ties_in_words():
-    both = sections._side_and_ties("home advantage", (0.5, 0.1), 1.0, "log-odds", 0.95)
+    def model(nu, ends=None):
+        return types.SimpleNamespace(tie_strength_=nu, tie_strength_interval=lambda level: ends)
+
+    both = sections._side_and_ties(model(1.0, (0.5, 2.0)), "home advantage", (0.5, 0.1), "log-odds", 0.95)
     assert both[0] == "<h2>Home advantage and ties</h2>"
     told = "Home advantage, in favour of the side at home: +0.5 ± 0.2 (95 %) log-odds"
     assert both[1] == f"<p>{told}; scores are corrected for it.</p>"
-    assert "tie with chance 33.3 % (Davidson’s ν = 1)" in both[2]
-    bare = sections._side_and_ties("position bias", (-0.5, 0.1), None, "points", None)
+    assert "tie with chance 33.3 % (20.0 … 50.0 %; Davidson’s ν = 1)" in both[2]
+    none = sections._side_and_ties(model(0.0, (0.0, 0.5)), "", None, "", 0.95)[1]
+    assert none == "<p>No tie was seen: two equal items tie with chance 20.0 % at most (Davidson’s ν = 0).</p>"
+    assert "its chance is taken to be 0" in sections._side_and_ties(model(0.0), "", None, "", 0.95)[1]
+    bare = sections._side_and_ties(model(None), "position bias", (-0.5, 0.1), "points", None)
     assert bare[1] == "<p>Position bias, in favour of the left side: -0.5 points; scores are corrected for it.</p>"
-    assert sections._side_and_ties("position bias", None, None, "", 0.95) == []
+    assert sections._side_and_ties(model(None), "position bias", None, "", 0.95) == []
 
 
 def test_effects_of_covariates_in_a_table():

@@ -66,7 +66,7 @@ def words_about(model: Any, level: float | None = 0.95, sds: np.ndarray | None =
             way = way if model.sd_ is None else "; effects are corrected for it (Firth), and rough"
             lines.append(words + way)
     if model.tie_strength_ is not None:
-        lines.append(_tie_words(model.tie_strength_))
+        lines.append(_tie_words(model.tie_strength_, _tie_ends(model, level)))
     return lines
 
 
@@ -97,7 +97,7 @@ def _about_drift(model: DynamicBradleyTerry, level: float | None, noun: str) -> 
         half = _half(unit * float(model.effect_std_errors_[0]), level, ".2g")
         lines.append(f"{_side_words(noun)}: {unit * model.side_effect_:+.3g}{half} {word}")
     if model.tie_strength_ is not None:
-        lines.append(_tie_words(model.tie_strength_))
+        lines.append(_tie_words(model.tie_strength_, _tie_ends(model, level)))
     return lines
 
 
@@ -107,8 +107,19 @@ def _side_words(noun: str) -> str:
     return "position bias, in favour of the left side"
 
 
-def _tie_words(strength: float) -> str:
-    return f"equals tie with chance {100 * strength / (2.0 + strength):.1f} % (Davidson's ν = {strength:.3g})"
+def _tie_ends(model: Any, level: float | None) -> tuple[float, float] | None:
+    ends: tuple[float, float] | None = None if level is None else model.tie_strength_interval(level)
+    return ends
+
+
+def _tie_words(strength: float, ends: tuple[float, float] | None = None) -> str:
+    """The chance of a tie between equals, with its bounds; without a tie among the votes there is only an upper one."""
+    chance, *bounds = (f"{100 * nu / (2.0 + nu):.1f}" for nu in (strength, *(ends or ())))
+    if not strength:
+        most = f"equals tie with chance {bounds[1]} % at most" if bounds else "its chance is taken to be 0"
+        return f"no tie was seen: {most} (Davidson's ν = 0)"
+    between = f"{bounds[0]} … {bounds[1]} %; " if bounds else ""
+    return f"equals tie with chance {chance} % ({between}Davidson's ν = {strength:.3g})"
 
 
 def _about_judges(model: CrowdBradleyTerry, level: float | None) -> list[str]:
@@ -212,7 +223,7 @@ def _side_and_ties(model: Any, unit: float, word: str, level: float | None, noun
         error = 0.0 if level is None else model.side_effect_std_error_
         lines.append(f"{_side_words(noun)}: {_side_effect(model.side_effect_, error, level, unit, word)}")
     if model.tie_strength_ is not None:
-        lines.append(_tie_words(model.tie_strength_))
+        lines.append(_tie_words(model.tie_strength_, _tie_ends(model, level)))
     return lines
 
 

@@ -175,6 +175,8 @@ def _predict_pairs(model: Ranker, pairs: Comparisons, place: str, level: float, 
     shown = pairs.to_frame().select(pl.col("^left|right|time$"))
     out.write(shown.with_columns(pl.DataFrame(columns).fill_nan(None)))
     bounds_words = "" if bounds is None else f"; bounds hold with {100 * level:.4g} % confidence"
+    if bounds is not None and model.tie_strength_ is not None and model.tie_strength_interval(level) is None:
+        bounds_words += ", the strength of ties taken as known"
     outcomes = "left wins, plus half a tie" if half else "left wins, ties, loses"
     say(f"{counted(int((~strange).sum()), 'pair')} predicted: {outcomes}{bounds_words}")
     say_if_half(model)

@@ -28,6 +28,7 @@ __all__ = ["Ranker", "Uses", "davidson", "logistic"]
 Floats = NDArray[np.float64]
 
 MIN_CHANCE = 1e-9  # a chance is never taken to be nearer to 0 or 1: one upset would cost infinitely much
+MAX_LOG_TIES = 700.0  # of log ν, beyond which ν is no number
 SEARCH = ("max_iter", "tol")  # parameters of the search for an optimum, which do not change what is estimated
 
 
@@ -255,7 +256,8 @@ class Ranker:
         """Lower and upper bounds of the chances of `predict_proba`, (rows, 3) each; None for a ranker without errors.
 
         With probability `level` the margin between the two items lies within `quantile(level)` standard errors of the
-        one found; these are the least and the largest chances that margins in that interval give.
+        one found, and Davidson's ν within `tie_strength_interval`; these are the least and the largest chances that
+        margins and ν in their intervals give.
         """
         c = as_comparisons(comparisons, "predict_interval")
         self._check_fitted()
@@ -265,10 +267,40 @@ class Ranker:
             return None
         half = width * np.sqrt(variance)
         margins = self._margins(c)
-        low, high = (np.stack(self._outcomes(margins + sign * half)) for sign in (-1.0, 1.0))
-        even = np.stack(self._outcomes(np.clip(0.0, margins - half, margins + half)))  # where a tie is likeliest
-        every = np.stack([low, high, even])
+        even = np.clip(0.0, margins - half, margins + half)  # where a tie is likeliest
+        ends, ties = (margins - half, margins + half, even), self.tie_strength_interval(level)
+        if ties is None:
+            every = np.array([self._outcomes(end) for end in ends])
+        else:
+            every = np.array([davidson(end, strength) for end in ends for strength in ties])
         return every.min(axis=0).T, every.max(axis=0).T
+
+    def tie_strength_interval(self, level: float = 0.95) -> tuple[float, float] | None:
+        """Bounds of Davidson's ν; None where ties are not an outcome of their own, or its error is not known.
+
+        They are `quantile(level)` standard errors of log ν apart from `tie_strength_`. Where no vote was a tie the
+        lower one is 0, and at the upper one a tie would have come with a chance of `level`: after 60 votes between
+        equals that is where 1 in 20 is a tie.
+        """
+        width, strength = quantile(level), self.tie_strength_
+        if strength is None:
+            return None
+        if not strength:
+            untied = self._untied_votes()
+            return None if untied is None else (0.0, _most_ties(*untied, 1.0 - level))
+        error = self._tie_error()
+        if error is None:
+            return None
+        low, high = (math.log(strength) + sign * width * error for sign in (-1.0, 1.0))
+        return math.exp(max(low, -MAX_LOG_TIES)), math.exp(min(high, MAX_LOG_TIES))
+
+    def _tie_error(self) -> float | None:
+        """Standard error of log ν, where it was estimated; None where the ranker does not know it."""
+        return None
+
+    def _untied_votes(self) -> tuple[Floats, Floats] | None:
+        """Margins and numbers of votes of which none was a tie; None where the ranker does not keep them."""
+        return None
 
     def draw_chances(self, comparisons: Comparisons, draws: int, rng: np.random.Generator) -> Floats:
         """Chances of the rows as they may truly be, (draws, rows, 3): an error of a score is shared by all its rows.
@@ -363,6 +395,21 @@ def davidson(margins: Floats, tie_strength: float) -> tuple[Floats, Floats, Floa
     total = 1.0 + likely + tie
     best, worst, ahead = 1.0 / total, likely / total, margins >= 0
     return np.where(ahead, best, worst), tie / total, np.where(ahead, worst, best)
+
+
+def _most_ties(margins: Floats, number: Floats, chance: float) -> float:
+    """The ν at which that many votes with these margins go without a tie with this chance.
+
+    A vote is none with chance 1 / (1 + νq), q = 1 / (e^(m/2) + e^(−m/2)).
+    """
+    tail = np.exp(-np.abs(margins) / 2)
+    share = tail / (1.0 + tail**2)
+    low, high = -MAX_LOG_TIES, MAX_LOG_TIES
+    while high - low > 1e-9:
+        middle = 0.5 * (low + high)
+        rare = float(number @ np.log1p(np.exp(middle) * share)) > -math.log(chance)
+        low, high = (low, middle) if rare else (middle, high)
+    return math.exp(high)
 
 
 def _normal_draws(mean: Floats, covariance: Floats, draws: int, rng: np.random.Generator) -> Floats:

@@ -449,6 +449,19 @@ class BradleyTerry(Ranker):
             return None
         return math.exp(self._extras[-1]) if "tie" in self._columns else 0.0
 
+    def _tie_error(self) -> float | None:
+        return float(self._extra_errors()[-1])
+
+    def _untied_votes(self) -> tuple[Floats, Floats] | None:
+        information = self.ranking_.information
+        if information is None or not information.has_gradients:
+            return None
+        left, right, slope, weight, _ = information.vote_gradients()
+        margins = (self.ranking_.scores[left] - self.ranking_.scores[right]) / self.ranking_.unit
+        if information.vote_extra_gradient is not None:  # the slope times what the vote takes of each effect
+            margins = margins + information.vote_extra_gradient @ self._extras / np.where(slope == 0.0, 1.0, slope)
+        return margins, weight * information.votes_per_weight
+
     @property
     def effects_(self) -> tuple[str, ...]:
         """Names of what was estimated beside the scores: covariates, "side", "tie"."""

@@ -476,6 +476,14 @@ class DynamicBradleyTerry(FeatureScores, Ranker):
         errors: Floats = np.sqrt(posterior.effect_covariance().diagonal()[posterior.model.weights :])
         return errors
 
+    def _tie_error(self) -> float | None:
+        return float(self.effect_std_errors_[-1])
+
+    def _untied_votes(self) -> tuple[Floats, Floats] | None:
+        h, posterior = self._history, self._posterior
+        one, other = (posterior.points(h[side], h["time"]) for side in ("left", "right"))
+        return posterior.margins(one, other, True), h["wins"] + h["losses"]
+
     def _extra_covariance(self) -> Floats:
         return self._posterior.effect_covariance()
 

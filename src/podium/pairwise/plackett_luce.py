@@ -373,6 +373,9 @@ class PlackettLuce(FeatureScores, Ranker):
         self._check_fitted()
         return None if self.ties == "efron" else self.tie_strengths_.get(2, 0.0)
 
+    def _tie_error(self) -> float | None:
+        return self.tie_std_errors_[2]
+
     @property
     def tie_strengths_(self) -> dict[int, float]:
         """δ of every size of tie that occurred."""

@@ -486,6 +486,9 @@ class RABF(FeatureScores, Ranker):
             return None
         return math.exp(self._extras[-1]) if "tie" in self._columns else 0.0
 
+    def _tie_error(self) -> float | None:
+        return float(self._effect_errors()[-1])
+
     @property
     def in_margins(self) -> bool:
         """Whether scores are counted in the votes' margins."""

@@ -46,23 +46,21 @@ def sections(
         effects = zip(model.covariate_names_, each * model.covariate_coef_, errors, strict=True)
         side_error = (sure and model.side_effect_std_error_) or 0.0
         side = (model.side_effect_, side_error) if model.side_effect else None
-        ends = _side_and_ties(sided, side, model.tie_strength_, "of margin" if model.in_margins else "log-odds", level)
+        ends = _side_and_ties(model, sided, side, "of margin" if model.in_margins else "log-odds", level)
         return _features(model, level, votes) + _effects(list(effects), "", level, sds, votes) + ends
     if isinstance(model, PlackettLuce):
         return _features(model, level, "rankings")
     if isinstance(model, DynamicBradleyTerry):
         unit = model.ranking_.unit
         side = (unit * model.side_effect_, unit * float(model.effect_std_errors_[0])) if model.side_effect else None
-        return _features(model, level, votes) + _side_and_ties(sided, side, model.tie_strength_, unit_word(unit), level)
+        return _features(model, level, votes) + _side_and_ties(model, sided, side, unit_word(unit), level)
     if isinstance(model, BradleyTerry):
         unit = model.ranking_.unit
         each = unit if sds is None else unit * sds
         rows = list(zip(model.covariate_names_, each * model.coef_, each * model.coef_std_errors_, strict=True))
         side = (unit * model.side_effect_, unit * (model.side_effect_std_error_ or 0.0)) if model.side_effect else None
         word = unit_word(unit)
-        return _effects(rows, word, level, sds, votes, unit) + _side_and_ties(
-            sided, side, model.tie_strength_, word, level
-        )
+        return _effects(rows, word, level, sds, votes, unit) + _side_and_ties(model, sided, side, word, level)
     return _judges(model, level) if isinstance(model, CrowdBradleyTerry) else []
 
 
@@ -134,9 +132,9 @@ def _effects(
 
 
 def _side_and_ties(
-    sided: str, side: tuple[float, float] | None, nu: float | None, unit: str, level: float | None
+    model: Any, sided: str, side: tuple[float, float] | None, unit: str, level: float | None
 ) -> list[str]:
-    parts, heads = [], []
+    parts, heads, nu = [], [], model.tie_strength_
     if side is not None:
         half = "" if level is None else f" ± {quantile(level) * side[1]:.2g} ({100 * level:g} %)"
         who = "the side at home" if sided == "home advantage" else "the left side"
@@ -144,8 +142,15 @@ def _side_and_ties(
         parts.append(f"<p>{effect}; scores are corrected for it.</p>")
         heads.append(sided)
     if nu is not None:
-        chance = f"{100 * nu / (2.0 + nu):.1f} %"
-        parts.append(f"<p>Two equal items tie with chance {chance} (Davidson’s ν = {nu:.3g}).</p>")
+        ends = None if level is None else model.tie_strength_interval(level)
+        chance, *bounds = (f"{100 * each / (2.0 + each):.1f}" for each in (nu, *(ends or ())))
+        if nu:
+            between = f"{bounds[0]} … {bounds[1]} %; " if bounds else ""
+            words = f"Two equal items tie with chance {chance} % ({between}Davidson’s ν = {nu:.3g})."
+        else:
+            most = f"two equal items tie with chance {bounds[1]} % at most" if bounds else "its chance is taken to be 0"
+            words = f"No tie was seen: {most} (Davidson’s ν = 0)."
+        parts.append(f"<p>{words}</p>")
         heads.append("ties")
     return [f"<h2>{' and '.join(heads).capitalize()}</h2>", *parts] if parts else []
 
