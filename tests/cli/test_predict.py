@@ -99,6 +99,19 @@ def test_the_final_table_counts_the_points_so_far(folder, run):
     assert [row["expected_points"] for row in other] != [row["expected_points"] for row in table.values()]
 
 
+def test_of_few_items_all_but_one_are_the_first(folder, run):
+    assert run(["rank", "season.csv", "--save", "m.podium"]).exit_code == 0
+    (folder / "left.csv").write_text("home,away\nAjax,Brugge\nBrugge,Celtic\n")
+    asked = ["predict", "left.csv", "--model", "m.podium", "--table"]
+    table = rows(run(asked).stdout)
+    assert sum(float(row["top_2"]) for row in table) == pytest.approx(2)
+    refused = run([*asked, "--top", "3"]).stderr
+    assert "--top 3: there are 3 items, so all of them are among the first 3; give 1 to 2" in refused
+    (folder / "left.csv").write_text("home,away\nAjax,Brugge\n")
+    assert "top_1" in rows(run(asked).stdout)[0]
+    assert "among the first 2; give 1" in run([*asked, "--top", "2"]).stderr
+
+
 def test_a_final_table_without_ties_says_so(folder, run):
     assert run(["rank", "season.csv", "--side-effect", "--save", "m.podium"]).exit_code == 0
     (folder / "left.csv").write_text("home,away\nAjax,Brugge\nBrugge,Celtic\n")

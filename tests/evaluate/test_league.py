@@ -224,7 +224,7 @@ def test_what_cannot_be_played_is_refused():
     with pytest.raises(InputError, match="row 2: 'z' is not in the model; correct the label"):
         final_table(model, fixtures(["ab", "cz"], "abcz"))
     with pytest.raises(InputError, match="top=4: there are 4 items"):
-        final_table(model, left_over)
+        final_table(model, left_over, top=4)
     with pytest.raises(InputError, match=r"points=.*give three numbers"):
         final_table(model, left_over, points=(3, 1), top=2)
     with pytest.raises(InputError, match="WinRate cannot go on with further votes"):

@@ -59,9 +59,7 @@ ABOUT_PAIRS = ("left", "right", "time", "table", *ABOUT_TABLES, *ABOUT_PLAYED)
     "Output",
     "--top",
     type=click.IntRange(1, MAX_COUNT),
-    default=4,
-    show_default=True,
-    help="Write the chance to be among this many first.",
+    help="Write the chance to be among this many first; else 4, or all but one of fewer items.",
 )
 @option(
     "Output", "--draws", type=click.IntRange(1, MAX_COUNT), default=10_000, show_default=True, help="Play this often."
@@ -202,7 +200,7 @@ def _say_if_played(pairs: Comparisons, played: Comparisons) -> None:
 
 def _predict_table(model: Ranker, pairs: Comparisons, chosen: dict[str, Any], out: Output) -> None:
     from podium.data.files import read_comparisons
-    from podium.evaluate.league import before_first_vote, final_table
+    from podium.evaluate.league import TOP, before_first_vote, final_table
 
     try:
         points = [float(part) for part in chosen["points"].split(",")]
@@ -221,7 +219,7 @@ def _predict_table(model: Ranker, pairs: Comparisons, chosen: dict[str, Any], ou
         _say_if_played(pairs, played)
     numbers = {name: chosen[name] for name in ("top", "draws", "seed")}
     frame = final_table(model, pairs, played, points=points, **numbers)
-    out.write(frame.rename({"top": f"top_{chosen['top']}"}))
+    out.write(frame.rename({"top": f"top_{chosen['top'] or min(TOP, len(frame) - 1)}"}))
     say(f"{counted(len(pairs.left), 'fixture')} played {counted(int(chosen['draws']), 'time')}; equal points: by lot")
     if played is None:
         say("points so far are not given (--played FILE); the table is of the fixtures alone")

@@ -25,6 +25,7 @@ Floats = NDArray[np.float64]
 
 DRAWS_AT_ONCE = 1000
 MAX_FIXTURES = 5000  # whose errors are drawn together
+TOP = 4  # among which many the chance to be is told, where nobody asks for another number
 MAX_NAMED = 5  # rows that are named one by one
 
 
@@ -85,7 +86,7 @@ def final_table(
     played: Comparisons | None = None,
     *,
     points: Sequence[float] = (3, 1, 0),
-    top: int = 4,
+    top: int | None = None,
     draws: int = 10_000,
     seed: int | None = 0,
 ) -> pl.DataFrame:
@@ -105,22 +106,25 @@ def final_table(
         Pairs still to be played, left at home; see `read_fixtures`.
     played : Comparisons, optional
         The games so far, for the points that items have already.
+    top : int, optional
+        Without, 4, or all but one of fewer items.
     """
     import polars as pl
 
     instance_of(Ranker, model, "model")
     left_over = as_comparisons(fixtures, "final_table")
-    worth = _points(points)
-    top, draws = whole_option("top", top, least=1), whole_option("draws", draws, least=1)
+    worth, draws = _points(points), whole_option("draws", draws, least=1)
+    chosen = None if top is None else whole_option("top", top, least=1)
     rng = np.random.default_rng(seed_option("seed", seed))
     _refuse_strangers(model, left_over)
     if len(left_over.left) > MAX_FIXTURES:
         raise InputError(f"{len(left_over.left):,} fixtures are more than {MAX_FIXTURES:,}; simulate fewer at a time")
     items, so_far = _so_far(left_over, played, worth)
-    if top >= len(items):
-        raise InputError(
-            Option("top", top), f": there are {len(items)} items, so all of them are among the first {top}"
-        )
+    among = min(TOP, len(items) - 1) if chosen is None else chosen
+    if among >= len(items):
+        most = "1" if len(items) == 2 else f"1 to {len(items) - 1}"
+        words = f": there are {len(items)} items, so all of them are among the first {among}; give {most}"
+        raise InputError(Option("top", among), words)
     _warn_of_ties(model, played)
     place = {item: k for k, item in enumerate(items)}
     codes = np.array([place[item] for item in left_over.items])
@@ -134,7 +138,7 @@ def final_table(
         np.put_along_axis(rank, order, np.broadcast_to(np.arange(len(items)), order.shape), axis=1)
         total += table.sum(axis=0)
         ranks += (rank + 1).sum(axis=0)
-        hits += [(rank == 0).sum(axis=0), (rank < top).sum(axis=0), (rank == len(items) - 1).sum(axis=0)]
+        hits += [(rank == 0).sum(axis=0), (rank < among).sum(axis=0), (rank == len(items) - 1).sum(axis=0)]
     columns = {"points": so_far, "expected_points": total / draws}
     columns |= dict(zip(("first", "top", "last"), hits / draws, strict=True)) | {"expected_rank": ranks / draws}
     frame = pl.DataFrame({"item": list(items)} | columns, strict=False)
