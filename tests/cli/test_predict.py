@@ -122,6 +122,29 @@ def test_a_final_table_without_ties_says_so(folder, run):
     assert sum(float(row["expected_points"]) for row in rows(result.stdout)) == pytest.approx(3 * 2)
 
 
+def test_fixtures_are_dated_as_the_season_is(folder, run):
+    options = "--time Date --method dynamic --drift 0.02 --sd 1"
+    (folder / "soon.csv").write_text("Date,HomeTeam,AwayTeam\n08/12/2023,Ajax,Brugge\n09/12/2023,Brugge,Celtic\n")
+    asked = ["predict", "soon.csv", "--model", "m.podium", "--time", "Date"]
+    done = run(
+        ["rank", "season.csv", *options.split(), "--save", "m.podium", "--fixtures", "soon.csv", "--report", "l.html"]
+    )
+    assert done.exit_code == 0
+    assert "2023-12-08" in (folder / "l.html").read_text()
+    refused = run(asked).stderr
+    assert "soon.csv, row 1: Date is '08/12/2023', which may be day/month or month/day" in refused
+    assert "write dates as 2024-05-31, or add --played, a file of the games so far, whose dates say which" in refused
+    told = run([*asked, "--played", "season.csv"])
+    assert [row["time"] for row in rows(told.stdout)] == ["2023-12-08", "2023-12-09"]
+    (folder / "iso.csv").write_text("Date,home,away,FTR\n2023-08-12,Ajax,Brugge,H\n")
+    assert "may be day/month or month/day" in run([*asked, "--played", "iso.csv"]).stderr
+    american = SEASON.replace("19/08", "08/19").replace("26/08", "08/26").replace("12/08", "08/12")
+    american = american.replace("16/09", "09/16").replace("23/09", "09/23").replace("30/09", "09/30")
+    (folder / "american.csv").write_text(american)
+    told = run([*asked, "--played", "american.csv"])
+    assert [row["time"] for row in rows(told.stdout)] == ["2023-08-12", "2023-09-12"]
+
+
 def test_a_fixture_before_the_first_game_is_its_rows_problem(folder, run):
     options = "--time Date --method dynamic --drift 0 --ties davidson --save m.podium"
     assert run(["rank", "season.csv", *options.split()]).exit_code == 0

@@ -43,7 +43,12 @@ ABOUT_PAIRS = ("left", "right", "time", "table", *ABOUT_TABLES, *ABOUT_PLAYED)
 @option("Data", "--right", metavar="COLUMN", help="Name the column of the right (away) item.")
 @option("Data", "--time", metavar="COLUMN", help="Name the column that says when; else the last time of the model.")
 @option("Output", "--table", is_flag=True, help="Play the fixtures many times, for the chances of the final table.")
-@option("Data", "--played", metavar="FILE", help="Read the games so far, for the points that items have already.")
+@option(
+    "Data",
+    "--played",
+    metavar="FILE",
+    help="Read the games so far: the points items have already, and with --time how dates are written.",
+)
 @option("Data", "--outcome", metavar="COLUMN", help="Name the column of --played with the outcome, as in podium rank.")
 @option("Data", "--left-goals", metavar="COLUMN", help="Name its column of what the left (home) item scored.")
 @option("Data", "--right-goals", metavar="COLUMN", help="Name its column of what the right (away) item scored.")
@@ -106,7 +111,7 @@ def predict(fixtures: str, model: Path, id: str | None, level: float, out: Outpu
             _predict_table(fitted, pairs, chosen, out)
         return
     for name in ABOUT_TABLES:
-        if is_typed(name):
+        if is_typed(name) and not (name == "played" and chosen["time"]):  # which tells how dates are written
             raise InputError(Option(name), " is about ", Option("table"), ", which is not given; add it")
     _predict_pairs(fitted, pairs, _place(fixtures), level, out)
 
@@ -147,7 +152,14 @@ def _read_pairs(source: str, model: Ranker, chosen: dict[str, Any]) -> Compariso
     from podium.data.files import read_fixtures
 
     columns = {name: chosen[name] or None for name in ("left", "right", "time")}
-    return read_fixtures(source, **columns, covariates=list(model.covariate_names_) or None)
+    covariates = list(model.covariate_names_) or None
+    try:
+        return read_fixtures(source, **columns, covariates=covariates, season=chosen["played"])
+    except InputError as problem:
+        if "may be day/month" not in str(problem) or chosen["played"]:
+            raise
+        way = ", or add ", Option("played"), ", a file of the games so far, whose dates say which"
+        raise InputError(*problem.args, *way) from problem
 
 
 def _predict_pairs(model: Ranker, pairs: Comparisons, place: str, level: float, out: Output) -> None:

@@ -113,7 +113,7 @@ def rank(
     marking.refuse_idle(selection.differences)
     _refuse_one_of_many(selection, {"save": save, "plot": pictures.plot})
     show = Show(
-        pictures, selection, intervals, fitting.described(method, intervals.ci and f"ci={intervals.ci}"), columns
+        pictures, selection, intervals, fitting.described(method, intervals.ci and f"ci={intervals.ci}"), columns, votes
     )
     show.marking = marking if marking.wanted else None
     if campaign is None:

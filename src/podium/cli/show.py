@@ -6,7 +6,7 @@ import dataclasses
 import shlex
 import sys
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -210,13 +210,26 @@ picture_options = gathered(
 )
 
 
+def _only_once(path: Path) -> bool:
+    """Whether it is a pipe, or the like, that gives its data once."""
+    return path.exists() and not (path.is_file() or path.is_dir())
+
+
 class Show:
     """What the user asked to be shown. The page's name and the fixtures are checked before any vote is read."""
 
     def __init__(
-        self, pictures: Pictures, selection: Selection, intervals: Intervals, method: str, columns: Columns
+        self,
+        pictures: Pictures,
+        selection: Selection,
+        intervals: Intervals,
+        method: str,
+        columns: Columns,
+        votes: Sequence[str] = (),
     ) -> None:
         self.pictures = pictures
+        again = all(path != "-" and not _only_once(Path(path)) for path in votes)
+        self.season = list(votes) if votes and again else None  # how it writes dates, fixtures may too
         self.selection = selection
         self.intervals = intervals
         self.method = method
@@ -342,7 +355,7 @@ class Show:
         typed = {name: getattr(self.columns, name) for name in ("left", "right", "time")}
         named = {name: column for name, column in typed.items() if column in there}
         try:
-            return read_fixtures(str(path), **named, covariates=covariates)
+            return read_fixtures(str(path), **named, covariates=covariates, season=self.season)
         except InputError as problem:
             raise InputError(f"{path.name}: ", *problem.args) from problem
 

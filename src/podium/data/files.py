@@ -6,6 +6,7 @@ Reading is lazy and in pieces. Votes are merged as they arrive, so that memory f
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -17,6 +18,7 @@ from podium.data.tables.forms import Collector, Keep, located, read_frame
 from podium.data.tables.names import Given, Names, listed
 from podium.data.tables.readers import Batch, Table
 from podium.data.tables.sources import find_sources
+from podium.data.tables.times import dated_like
 from podium.data.tables.values import comma_numbers, odd_one_out
 from podium.data.validation import names_option
 from podium.errors import InputError, Option
@@ -286,10 +288,13 @@ def read_fixtures(
     covariates: str | Iterable[str] | None = None,
     format: str | None = None,
     delimiter: str | None = None,
+    season: Any = None,
 ) -> Comparisons:
     """Read pairs that are still to be compared, as fixtures of a league, for `predict_proba`; results are not read.
 
-    Each row is a pair, in the order of the file; its outcome stands as a tie.
+    Each row is a pair, in the order of the file; its outcome stands as a tie. `season`, a file of the games so far,
+    says whether day or month comes first in dates with slashes, by its column of the same name, where the pairs' own
+    dates leave it open.
 
     >>> import io
     >>> fixtures = read_fixtures(io.StringIO("date,home,away\\n2024-05-04,Ajax,Brugge\\n"), time="date")
@@ -309,6 +314,8 @@ def read_fixtures(
     left, right = recognise_sides(table.columns, left, right)
     if time:
         Names(table.columns, {}).require(time, "time")
+        if season is not None:
+            table = table.with_columns(dated_like(table[time], _column_of(season, time)))
     name = "outcome"
     while name in table.columns:
         name += "_"
@@ -316,6 +323,13 @@ def read_fixtures(
     none: dict[str, Any] = dict.fromkeys(("winner", "loser", *roles), False)
     columns = none | {"left": left, "right": right, "outcome": name, "time": time, "covariates": covariates}
     return Comparisons._of(**read_frame(table.with_columns(pl.lit("tie").alias(name)), **columns))
+
+
+def _column_of(source: Any, name: str) -> Iterator[pl.Series]:
+    """A column, piece by piece; nothing where the files do not have it, or cannot be read: their reader says so."""
+    with suppress(InputError):
+        for piece in _pieces(source, [name], None, None):
+            yield piece.frame[name]
 
 
 def read_table(

@@ -8,7 +8,7 @@ date that may be day/month or month/day is refused, and so is one that is writte
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import numpy as np
@@ -20,7 +20,7 @@ from podium.errors import InputError, Option
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Times", "duration", "given_times", "moment", "shown_times"]
+__all__ = ["Times", "dated_like", "duration", "given_times", "moment", "shown_times"]
 
 Floats: TypeAlias = NDArray[np.float64]
 Fail: TypeAlias = Callable[[int, str], NoReturn]  # raises for a row of the column, with what is wrong
@@ -110,6 +110,24 @@ class Times:
         if value is None or (isinstance(value, str) and not value.strip()):
             fail(row, f"{column.name} is empty; every vote needs its time: {WAY}, or remove the row")
         fail(row, f"{column.name} is {value!r}, which is no {'date' if self.kind == 'date' else 'time'}; {WAY}")
+
+
+def dated_like(column: pl.Series, others: Iterable[pl.Series]) -> pl.Series:
+    """Dates with slashes that leave open whether day or month comes first, in the order that dates elsewhere settle.
+
+    `others` are read only where the column leaves it open; dates are written as ISO 8601 has them.
+    """
+    import polars as pl
+
+    if Times().settles(column, ""):
+        return column
+    texts = (other.cast(pl.String).str.strip_chars() for other in others if other.dtype in (pl.String, pl.Categorical))
+    column = column.cast(pl.String).str.strip_chars()
+    for form in next(filter(None, map(_order, texts)), ()):
+        long = column.str.contains(r"/\d{4}$") == form.endswith("%Y")
+        read = column.str.to_datetime(form, strict=False, time_unit="us").dt.strftime("%Y-%m-%d")
+        column = column.zip_with(~(long & read.is_not_null()), read)
+    return column
 
 
 def _order(column: pl.Series) -> tuple[str, ...]:
