@@ -780,7 +780,7 @@ def test_games_with_ties_and_dates_row_by_row():
     last = model.times_[1]
     games = Comparisons(tuple(names), np.array([0, 1], dtype=np.int32), np.array([1, 2], dtype=np.int32),
                         time=np.array([last + 1, last + 2]), vote_is="game")  # fmt: skip
-    parts = report_time.fixtures_of(model, games)
+    parts = report_time.fixtures_of(model, games, None)
     heads, rows = texts("".join(parts))
     assert heads == ["When", "Home", "Away", "Home wins", "Tie", "Away wins", "Chances"]
     chances = model.predict_proba(games)

@@ -89,12 +89,14 @@ def test_games_to_come_have_the_chances_of_predict_proba(model, season):
     fixtures = read_fixtures(season / "left.csv", time="date")
     page = str(Report(fitted.ranking_, votes, model=fitted, fixtures=fixtures))
     Reader(page)
-    chances = fitted.predict_proba(fixtures)
-    for row, (win, tie, loss), day in zip(
-        rows(page, "<h2>Games to come"), chances, ["2026-09-01", "2026-09-05"], strict=True
+    assert "small: where it may lie, with 95 % confidence" in page
+    chances, bounds = fitted.predict_proba(fixtures), np.stack(fitted.predict_interval(fixtures, 0.95), axis=2)
+    for row, (win, tie, loss), ends, day in zip(
+        rows(page, "<h2>Games to come"), chances, 100 * bounds, ["2026-09-01", "2026-09-05"], strict=True
     ):
         assert row[0] == day
-        assert row[3:6] == [f"{100 * share:.0f} %" for share in (win, tie, loss)]
+        small = [f"<small>{low:.0f} … {high:.0f}</small>" for low, high in ends]
+        assert row[3:6] == [f"{100 * share:.0f} %{end}" for share, end in zip((win, tie, loss), small, strict=True)]
         widths = [float(width) for width in re.findall(r' width="([\d.]+)%"', row[6])]
         assert widths == pytest.approx([100 * win, 100 * tie, 100 * loss], abs=0.01)
 
@@ -176,7 +178,10 @@ def test_the_command_gives_the_same_chances_as_predict(season):
         assert done.returncode == 0, done.stderr
     predicted = pl.read_csv(season / "chances.csv")
     told = rows((season / "page.html").read_text(), "<h2>Games to come")
-    assert [row[3] for row in told] == [f"{100 * share:.0f} %" for share in predicted["win"]]
+    assert [row[3] for row in told] == [
+        f"{100 * row['win']:.0f} %<small>{100 * row['win_lower']:.0f} … {100 * row['win_upper']:.0f}</small>"
+        for row in predicted.iter_rows(named=True)
+    ]
 
 
 def test_fixtures_without_dates_are_told_at_the_last_date_and_bad_ones_name_their_file(season):
@@ -205,7 +210,9 @@ def test_a_team_nobody_knows_is_named_with_its_row(model):
     Reader(page)
     assert "Row 2: &#x27;&lt;Stranger&gt;&#x27; is not in the model; its chances are left empty." in page
     known, strange = rows(page, "<h2>Games to come")
-    assert known[2].endswith(" %")
+    assert " %<small>" in known[2]
+    plain = rows(str(Report(fitted.ranking_, votes, model=fitted, fixtures=fixtures, level=None)), "<h2>Games to come")
+    assert plain[0][2].endswith(" %")
     assert strange[2:] == [""] * len(known[2:])
     with pytest.raises(InputError, match="fixtures need the fitted model"):
         str(Report(fitted.ranking_, votes, fixtures=fixtures))

@@ -349,7 +349,7 @@ def test_the_error_of_a_side_effect_is_the_model_s():
 def test_games_to_come_are_listed_up_to_a_number(monkeypatch):
     model = BradleyTerry().fit(VOTES)
     games = Comparisons.from_frame({"left": list("abc"), "right": list("bca"), "outcome": [1, 1, 1]})
-    whole = report_time.fixtures_of(model, games)
+    whole = report_time.fixtures_of(model, games, None)
     assert "more fixture" not in "".join(whole)
     heads, rows = cells("".join(whole))
     assert heads == ["Left", "Right", "Left wins", "Right wins", "Chances"]
@@ -360,14 +360,14 @@ def test_games_to_come_are_listed_up_to_a_number(monkeypatch):
     ]
     assert whole[1] == '<p class="soft">The chance of each outcome by this model.</p>'
     monkeypatch.setattr(report_time, "MAX_FIXTURES", 2)
-    assert "… and 1 more fixture." in report_time.fixtures_of(model, games)[-1]
+    assert "… and 1 more fixture." in report_time.fixtures_of(model, games, None)[-1]
     monkeypatch.setattr(report_time, "MAX_FIXTURES", 3)
-    assert "more fixture" not in "".join(report_time.fixtures_of(model, games))
+    assert "more fixture" not in "".join(report_time.fixtures_of(model, games, None))
     assert report_time.fixtures_of(model, None) == []
     with pytest.raises(InputError, match="fixtures need the fitted model too"):
         report_time.fixtures_of(None, games)
     strange = Comparisons.from_frame({"left": ["a", "a"], "right": ["b", "z"], "outcome": [1, 1]})
-    _, (known, unknown) = cells("".join(report_time.fixtures_of(model, strange)))
+    _, (known, unknown) = cells("".join(report_time.fixtures_of(model, strange, None)))
     assert known[2:4] == [f"{100 * chances[0, k]:.0f} %" for k in (0, 2)]
     assert unknown == ["a", "z", "", "", ""]
 

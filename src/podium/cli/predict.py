@@ -47,7 +47,7 @@ ABOUT_PAIRS = ("left", "right", "time", "table", *ABOUT_TABLES, *ABOUT_PLAYED)
     "Data",
     "--played",
     metavar="FILE",
-    help="Read the games so far: the points items have already, and with --time how dates are written.",
+    help="Read the games so far, for the points items have and the order of day and month.",
 )
 @option("Data", "--outcome", metavar="COLUMN", help="Name the column of --played with the outcome, as in podium rank.")
 @option("Data", "--left-goals", metavar="COLUMN", help="Name its column of what the left (home) item scored.")

@@ -143,7 +143,7 @@ class Report:
             "Over time": over_time(
                 self.model, shown, self.level, plots.unit_of(self.ranking, self.model), self.comparisons.noun
             ),
-            "Games to come": fixtures_of(self.model, self.fixtures),
+            "Games to come": fixtures_of(self.model, self.fixtures, self.level),
             "Head to head": self._pairs(frame),
             "Checks": self._trust(),
         }  # fmt: skip

@@ -82,7 +82,7 @@ a.anchor{position:absolute;color:var(--soft);text-decoration:none;opacity:0;padd
 tr:hover a.anchor,a.anchor:focus{opacity:1}tr:target{outline:2px solid var(--blue);outline-offset:-2px}
 .up{color:var(--green)}.down{color:var(--lose)}
 .ranks td:not(.item){text-align:center}.ranks th:not(:first-child){text-align:center}
-.ranks small{color:var(--soft);display:block;font-size:.75rem;line-height:1.1;white-space:nowrap}
+.ranks small,.chances .n small{color:var(--soft);display:block;font-size:.75rem;line-height:1.1;white-space:nowrap}
 .ranks th{overflow-wrap:anywhere;min-width:4rem}.ranks th.n{overflow-wrap:normal}
 .ranks .best{background:var(--blue);color:var(--paper);border-radius:.3rem;display:inline-block;min-width:1.7rem}
 .ranks .perhaps{box-shadow:inset 0 0 0 1px var(--blue);border-radius:.3rem;display:inline-block;min-width:1.7rem}

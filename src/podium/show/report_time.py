@@ -7,6 +7,7 @@ from html import escape
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from podium.data.comparisons import Comparisons
 from podium.errors import InputError
@@ -19,6 +20,8 @@ from podium.show.time_plots import MAX_CURVES, curves
 from podium.text import counted, one_line
 
 __all__ = ["fixtures_of", "over_time"]
+
+Floats = NDArray[np.float64]
 
 DATES = 6  # columns of the table over time
 MAX_BANDS = 40  # items with a small picture of their own
@@ -140,15 +143,17 @@ def _day(time: Any) -> str:
     return f"{time:.6g}" if isinstance(time, float | int) else str(time).removesuffix(" 00:00:00")
 
 
-def fixtures_of(model: Any, fixtures: Comparisons | None) -> list[str]:
-    """The games to come with the chance of each outcome."""
+def fixtures_of(model: Any, fixtures: Comparisons | None, level: float | None = 0.95) -> list[str]:
+    """The games to come with the chance of each outcome, and its bounds where the model has any."""
     if fixtures is None:
         return []
     if not isinstance(model, Ranker):
         raise InputError("fixtures need the fitted model too, which gives their chances; pass model")
     strange, sentences = unpredicted(model, fixtures)
     chances = model.predict_proba(fixtures)
-    with_ties = bool((chances[:, 1] > 0).any())
+    bounds = None if level is None else model.predict_interval(fixtures, level)
+    possible = chances if bounds is None else bounds[1]  # where no game was a tie, one to come may be
+    with_ties = bool((possible[:, 1] > 0).any())
     times = fixtures.to_frame()["time"].to_list() if fixtures.time is not None else None
     one, other = ("Home", "Away") if fixtures.vote_is == "game" else ("Left", "Right")
     heads = ('<th class="wide">When</th>' if times else "") + f"<th>{one}</th><th>{other}</th>"
@@ -163,21 +168,34 @@ def fixtures_of(model: Any, fixtures: Comparisons | None) -> list[str]:
         cells = f'<td class="wide">{escape(_day(times[k]))}</td>' if times else ""
         day = f'<small class="narrow">{escape(_day(times[k]))}</small>' if times else ""  # on a phone, under the name
         cells += f'<td class="item">{escape(names[0])}{day}</td><td class="item">{escape(names[1])}</td>'
-        shown = (win, tie, loss) if with_ties else (win, loss)
+        shown = [0, 1, 2] if with_ties else [0, 2]
         if strange[k]:
             cells += '<td class="n" data-v=""></td>' * len(shown)
         else:
-            cells += "".join(f'<td class="n" data-v="{share:.6f}">{100 * share:.0f} %</td>' for share in shown)
+            cells += "".join(_share(chances, bounds, k, outcome) for outcome in shown)
         rows.append(f'<tr>{cells}<td class="wide">{"" if strange[k] else odds(win, tie, loss)}</td></tr>')
     more = len(chances) - MAX_FIXTURES
     return [
         "<h2>Games to come</h2>",
-        f'<p class="soft">{_chances_of(model)} by this model{_as_of(model, times)}.</p>',
+        f'<p class="soft">{_chances_of(model)} by this model{_as_of(model, times)}{_bounded(bounds, level)}.</p>',
         *(f'<p class="soft">{escape(sentence(text))}.</p>' for text in sentences),
         '<div class="scroll card" tabindex="0" role="region" aria-label="Games to come">',
         f'<table class="sortable chances"><thead><tr>{heads}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>',
         *([f'<p class="soft">… and {counted(more, "more fixture")}.</p>'] if more > 0 else []),
     ]
+
+
+def _share(chances: Floats, bounds: tuple[Floats, Floats] | None, row: int, outcome: int) -> str:
+    """The cell of one chance, and small below it its bounds."""
+    share, ends = chances[row, outcome], ""
+    if bounds is not None:
+        low, high = (f"{100 * end[row, outcome]:.0f}" for end in bounds)
+        ends = f"<small>{low} … {high}</small>"
+    return f'<td class="n" data-v="{share:.6f}">{100 * share:.0f} %{ends}</td>'
+
+
+def _bounded(bounds: Any, level: float | None) -> str:
+    return "" if bounds is None else f"; small: where it may lie, with {100 * (level or 0):g} % confidence"
 
 
 def _chances_of(model: Ranker) -> str:
