@@ -1,6 +1,7 @@
 """Times of votes, checked against Python's own datetime; and files of leagues, as people bring them."""
 
 import io
+import warnings
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 
@@ -16,8 +17,8 @@ from podium.data.files import read_comparisons, read_table
 from podium.data.splits import deal
 from podium.data.tables import delimited
 from podium.data.tables.forms import Collector
-from podium.data.tables.times import moment
-from podium.errors import InputError
+from podium.data.tables.times import given_times, moment
+from podium.errors import DataWarning, InputError
 
 moments = st.datetimes(datetime(1850, 1, 1), datetime(2150, 1, 1)).map(lambda t: t.replace(microsecond=0))
 
@@ -262,3 +263,32 @@ def test_decimal_commas_of_a_table_are_numbers_unless_they_may_be_thousands():
     assert table["word"].to_list() == ["a,b", "c"]
     with pytest.raises(InputError, match="row 2: price is '1,250', which may be decimal or thousands"):
         read_table(io.StringIO("item;price\ntea;3\nmilk;1,250\n"))
+
+
+@pytest.mark.parametrize("written", [
+    "2024-08-01T15:00+02:00", "2024-08-01 15:00+02:00", "2024-08-01T15:00+0200", "2024-08-01T13:00Z",
+    "2024-08-01 13:00 UTC", "2024-08-01T15:00:00+02:00", "2024-08-01T13:00:00Z", "2024-08-01T08:00-05:00",
+])  # fmt: skip
+def test_a_timestamp_that_names_its_zone_needs_no_seconds(written):
+    values, kind = given_times([written], 1)
+    assert (values.tolist(), kind) == ([pytest.approx(days(datetime(2024, 8, 1, 13)))], "date")
+
+
+def test_timestamps_with_and_without_a_zone_are_told(tmp_path):
+    path, rows = tmp_path / "votes.csv", "2024-08-01 12:00,a,b\n2024-08-02,b,a\n2024-08-02T15:00:00+02:00,a,b\n"
+    path.write_text("when,winner,loser\n" + rows)
+    told = (
+        r"votes\.csv, row 3: '2024-08-02T15:00:00\+02:00' names a zone, .*votes\.csv, row 1: '2024-08-01 12:00' does "
+        "not and is taken to be in UTC; write all timestamps alike"
+    )
+    for jobs in (1, 2):
+        with pytest.warns(DataWarning, match=told):
+            read_comparisons(path, time="when", jobs=jobs)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        path.write_text("when,winner,loser\n" + rows.replace("+02:00", ""))
+        read_comparisons(path, time="when")
+        path.write_text("when,winner,loser\n" + rows.replace("12:00", "12:00Z"))
+        read_comparisons(path, time="when")
+    with pytest.warns(DataWarning, match="row 2: '2024-08-01 15:00Z' names a zone, row 1: '2024-08-01 12:00' does not"):
+        given_times(["2024-08-01 12:00", "2024-08-01 15:00Z"], 2)

@@ -153,7 +153,7 @@ class Collector(Seen):
             return other
         refuse_difference(other.layout, other.place, self.layout, self.place)
         self.has_chosen |= other.has_chosen
-        self.times.slashes |= other.times.slashes
+        self.times.unite(other.times)
         if self.held and not (other.held and self.held[0][1] == other.held[0][1] not in self.times.slashes):
             self.release()
         for column, (kind, where) in other.kinds.items():
@@ -234,6 +234,7 @@ class Collector(Seen):
 
     def _merged(self) -> Piece:
         self.release()
+        self.times.warn_of_zones(5)
         merged = self.merger.result()
         if merged is None:
             assert self.layout is not None

@@ -8,6 +8,7 @@ date that may be day/month or month/day is refused, and so is one that is writte
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
@@ -15,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.data.validation import MAX_TIME, number_column, number_option
-from podium.errors import InputError, Option
+from podium.errors import DataWarning, InputError, Option
 
 if TYPE_CHECKING:
     import polars as pl
@@ -27,6 +28,7 @@ Fail: TypeAlias = Callable[[int, str], NoReturn]  # raises for a row of the colu
 
 DAY = 86_400_000_000  # microseconds
 WAY = "give dates as 2024-05-31, timestamps as 2024-05-31 14:05:00, or numbers"
+ZONED = r"\d:\d\d.*([+-]\d\d(:?\d\d)?|Z|UTC)$"  # a time of the day that names its zone
 DAY_FIRST, MONTH_FIRST = ("%d/%m/%Y", "%d/%m/%y"), ("%m/%d/%Y", "%m/%d/%y")
 
 
@@ -36,6 +38,7 @@ class Times:
     def __init__(self) -> None:
         self.kind: str | None = None  # "date" or "number"
         self.slashes: dict[str, tuple[str, ...]] = {}  # how dates with slashes are written, file by file
+        self.zones: dict[bool, str] = {}  # the first timestamp that names a zone, and the first that names none
 
     def read(self, column: pl.Series, fail: Fail, where: str = "") -> Floats:
         """The times of a piece of the file `where`, finite; `fail(index, message)` raises for a value that is none."""
@@ -66,6 +69,29 @@ class Times:
         if self.kind is not None and kind is not None and kind != self.kind:
             raise InputError(f"column {name!r} holds dates in one part and numbers in another; write all alike")
         self.kind = kind or self.kind
+
+    def unite(self, other: Times) -> None:
+        """Take what another has seen, of rows that come after those read here."""
+        self.slashes |= other.slashes
+        self.zones = other.zones | self.zones
+
+    def warn_of_zones(self, stacklevel: int) -> None:
+        """Say so where some timestamps name a zone and others do not, which are then hours apart."""
+        if len(self.zones) == 2:
+            words = f"{self.zones[True]} names a zone, {self.zones[False]} does not and is taken to be in UTC"
+            warnings.warn(DataWarning(f"{words}; write all timestamps alike"), stacklevel=stacklevel + 1)
+
+    def _notice_zones(self, column: pl.Series, fail: Fail) -> None:
+        if len(self.zones) == 2:
+            return
+        zoned = column.str.contains(ZONED).fill_null(False)
+        for named, those in ((True, zoned), (False, column.str.contains(":", literal=True).fill_null(False) & ~zoned)):
+            if named not in self.zones and those.any():
+                row = int(those.arg_true()[0])
+                try:
+                    fail(row, repr(column[row]))
+                except InputError as place:  # it knows the file and the row
+                    self.zones[named] = str(place)
 
     def _read(self, column: pl.Series, fail: Fail, where: str) -> tuple[Floats, str]:
         import polars as pl
@@ -103,6 +129,7 @@ class Times:
         dates = dates.zip_with(dates.is_not_null(), dotted)
         if numbers.count() and self.kind is None and not dates.count():
             return _numbers(numbers, fail, column), "number"
+        self._notice_zones(column, fail)
         return _days(dates), "date"
 
     def _refuse(self, column: pl.Series, row: int, fail: Fail) -> NoReturn:
@@ -156,7 +183,7 @@ def _iso(column: pl.Series) -> pl.Series:
             dates = dates.zip_with(dates.is_not_null(), plain.str.to_datetime(form, strict=False, time_unit="us"))
     if dates.null_count():
         zoned = plain.str.replace(r"\s*(Z|UTC)$", "+0000").str.replace(r"([+-]\d\d):(\d\d)$", "$1$2")
-        for form in ("%Y-%m-%d %H:%M:%S%#z", "%Y-%m-%d %H:%M:%S%.f%#z"):
+        for form in ("%Y-%m-%d %H:%M%#z", "%Y-%m-%d %H:%M:%S%#z", "%Y-%m-%d %H:%M:%S%.f%#z"):
             read = zoned.str.to_datetime(form, strict=False, time_unit="us", time_zone="UTC")
             dates = dates.zip_with(dates.is_not_null(), read.dt.replace_time_zone(None).cast(pl.Datetime("us")))
     return dates
@@ -208,7 +235,9 @@ def given_times(values: Any, rows: int) -> tuple[Floats, str]:
         raise InputError(f"row {row + 1}: {message}")
 
     times = Times()
-    return times.read(column, fail), times.kind or "number"
+    read = times.read(column, fail)
+    times.warn_of_zones(3)
+    return read, times.kind or "number"
 
 
 def moment(value: Any, kind: str) -> float | None:
