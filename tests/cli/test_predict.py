@@ -250,8 +250,8 @@ def test_fixtures_have_the_names_of_the_votes_columns_and_strangers_their_row(fo
     assert "Ajax" in result.stdout
     assert (folder / "m.podium").exists()
     shares = [
-        re.findall(r"\d+ %</td>", to_come((folder / "page.html").read_text())),
-        re.findall(r"\d+ %</td>", to_come(standard)),
+        re.findall(r"\d+ %<small>", to_come((folder / "page.html").read_text())),
+        re.findall(r"\d+ %<small>", to_come(standard)),
     ]
     assert shares[0] == shares[1]
     assert len(shares[0]) == 6  # win, tie and loss of two pairs

@@ -180,7 +180,8 @@ class Scores:
     feature_columns_ = ("x",)
 
     def __init__(self, information):
-        self.ranking_ = types.SimpleNamespace(information=information)
+        self.ranking_ = types.SimpleNamespace(information=information, items=("a", "d", "z"))
+        self.unseen_ = ("d",)
 
     def predict(self, table, return_std=False):
         scores = table["x"].to_numpy().astype(float)
@@ -210,7 +211,13 @@ def test_items_are_scored_best_first_with_bounds_and_ranks(capsys, tmp_path):
     out = Out()
     predict._predict_items(Scores(object()), str(tmp_path / "items.csv"), None, 0.9, out)
     assert out.written[0][0].equals(frame)
-    assert capsys.readouterr().err == "4 items scored by 1 feature\n"
+    assert capsys.readouterr().err == (
+        "4 items scored by 1 feature\n1 item of them ('a') has votes in the model: these scores leave those out, "
+        "and the leaderboard of podium rank counts them\n"
+    )
+    twice = table.with_columns(name=pl.Series(["a", "b", "c", "b"]))
+    told = refusal(predict._scored, Scores(None), twice, "name", 0.9)
+    assert told == "row 4: 'b' appears in row 2 too; remove one"
 
 
 def test_a_file_of_pairs_is_told_from_a_table_of_features(tmp_path):
@@ -228,7 +235,7 @@ def test_fixtures_are_read_with_the_covariates_of_the_model(monkeypatch):
     named = {"left": "l", "right": "", "time": None}
     assert predict._read_pairs("f.csv", types.SimpleNamespace(covariate_names_=("x",)), named) == "pairs"
     predict._read_pairs("f.csv", types.SimpleNamespace(covariate_names_=()), named)
-    sides = {"left": "l", "right": None, "time": None}
+    sides = {"left": "l", "right": None, "time": None, "season": None}
     assert asked.calls == [(("f.csv",), sides | {"covariates": ["x"]}), (("f.csv",), sides | {"covariates": None})]
 
 

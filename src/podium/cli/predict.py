@@ -154,9 +154,9 @@ def _read_pairs(source: str, model: Ranker, chosen: dict[str, Any]) -> Compariso
     columns = {name: chosen[name] or None for name in ("left", "right", "time")}
     covariates = list(model.covariate_names_) or None
     try:
-        return read_fixtures(source, **columns, covariates=covariates, season=chosen["played"])
+        return read_fixtures(source, **columns, covariates=covariates, season=chosen.get("played"))
     except InputError as problem:
-        if "may be day/month" not in str(problem) or chosen["played"]:
+        if "may be day/month" not in str(problem) or chosen.get("played"):
             raise
         way = ", or add ", Option("played"), ", a file of the games so far, whose dates say which"
         raise InputError(*problem.args, *way) from problem
@@ -238,12 +238,21 @@ def _predict_table(model: Ranker, pairs: Comparisons, chosen: dict[str, Any], ou
 
 
 def _predict_items(model: Any, source: str, id: str | None, level: float, out: Output) -> None:
+    import polars as pl
+
+    from podium.data.features import few
     from podium.data.files import read_table
 
     table = read_table(source)
-    frame = _scored(model, table, _label_column(model, table, id), level)
+    labels = _label_column(model, table, id)
+    frame = _scored(model, table, labels, level)
     out.write(frame)
     say(f"{counted(len(frame), 'item')} scored by {counted(len(model.feature_names_), 'feature')}")
+    voted = set(map(str, model.ranking_.items)) - set(map(str, getattr(model, "unseen_", ())))
+    known = [item for item in frame["item"].cast(pl.String).to_list() if item in voted] if labels else []
+    if known:
+        have = f"{counted(len(known), 'item')} of them ({few(known)}) {'has' if len(known) == 1 else 'have'} votes"
+        say(f"{have} in the model: these scores leave those out, and the leaderboard of podium rank counts them")
 
 
 def _label_column(model: Any, table: pl.DataFrame, chosen: str | None) -> str | None:
@@ -264,6 +273,10 @@ def _scored(model: Any, table: pl.DataFrame, labels: str | None, level: float) -
     if labels is not None and table[labels].null_count():
         row = int(table[labels].is_null().arg_true()[0]) + 1
         raise InputError(f"row {row}: column {labels!r} is empty; name every item, or remove the row")
+    if labels is not None and (again := table[labels].is_duplicated()).any():
+        item = table[labels][int(again.arg_true()[0])]
+        first, second = (int(row) + 1 for row in (table[labels] == item).arg_true()[:2])
+        raise InputError(f"row {second}: {item!r} appears in row {first} too; remove one")
     scores: Any
     errors: Any
     if not isinstance(model, OnlineRABF) and model.ranking_.information is not None:
