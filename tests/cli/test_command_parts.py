@@ -233,7 +233,7 @@ def test_how_fast_scores_move_is_told():
 def test_features_of_scores_that_move_come_first():
     model = dynamic(feature_names_=("size",), unseen_=("b",))
     lines = model_words._about_drift(model, 0.9, "game")
-    assert lines[0] == "features explain 50 % of the scores' variance; score per unit:"
+    assert lines[0] == "features explain about 50 % of the scores' variance; score per unit:"
     assert lines[1] == f"  size  +0.5 ± {quantile(0.9) * 0.1:.2g}"
     assert lines[2] == "newcomers' scores have a standard deviation of 0.5 log-odds around what their features say"
     assert lines[4] == "ranked by features alone, without games: 1 (b)"

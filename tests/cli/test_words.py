@@ -65,7 +65,7 @@ def test_twelve_effects_are_told_and_the_others_counted(count, more):
 def test_what_features_explain(unit):
     model = made(feature_names_=("size",), coef_=np.array([0.5]), coef_std_errors_=np.array([0.1]), explained_=0.876)
     assert model_words._explained(model, 0.95, unit) == [
-        "features explain 88 % of the scores' variance; score per unit:",
+        "features explain about 88 % of the scores' variance; score per unit:",
         f"  size  {unit * 0.5:+.4g} ± {unit * Z * 0.1:.2g}",
     ]
     assert model_words._explained(made(), 0.95, unit) == []

@@ -352,7 +352,7 @@ def test_coefficients_stand_where_the_model_says_and_are_filled_where_significan
     assert [each.get_text() for each in figure.legends[0].get_texts()] == ["significant", "may be 0"]
     said = " ".join(ax.get_xlabel().split())
     assert said == "change of score per one standard deviation of the feature, 95 % interval"
-    assert ax.get_title(loc="left") == f"features explain {100 * model.explained_:.0f} % of the scores' variance"
+    assert ax.get_title(loc="left") == f"features explain about {100 * model.explained_:.0f} % of the scores' variance"
     raw = pictures.coefficients(model, standard=False, level=0.9).axes[0]
     assert " ".join(raw.get_xlabel().split()) == "change of score per one unit of the feature, 90 % interval"
     firsts = [each[0].get_xdata()[0] for each in raw.containers]

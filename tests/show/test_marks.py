@@ -510,7 +510,7 @@ def test_the_forty_most_significant_features_are_drawn(count, said):
     figure = pictures.coefficients(with_coefficients(np.arange(count, 0.0, -1.0), np.ones(count)))
     (ax,) = figure.axes
     assert [label.get_text() for label in ax.get_yticklabels()] == [f"f{k}" for k in range(40)]
-    assert ax.get_title(loc="left") == f"features explain 50 % of the scores' variance{said}"
+    assert ax.get_title(loc="left") == f"features explain about 50 % of the scores' variance{said}"
     named = pictures.coefficients(with_coefficients([1.0], [1.0]), title="Mine").axes[0]
     assert named.get_title(loc="left") == "Mine"
     with pytest.raises(InputError, match="title"):

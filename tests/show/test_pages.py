@@ -523,7 +523,7 @@ def test_features_of_rankings_have_their_section():
     page = "".join(report_sections.sections(model, 0.9))
     assert "<h2>Features</h2>" in page
     assert "Ranked by features alone, without rankings: f (1 in all)." in page
-    assert f"Features explain {100 * model.explained_:.0f} % of the variance of the scores." in page
+    assert f"Features explain about {100 * model.explained_:.0f} % of the variance of the scores." in page
 
 
 def test_games_without_covariates_are_called_games_in_each_section():

@@ -422,7 +422,7 @@ def test_more_than_forty_features_are_said_to_be_drawn_in_part(count, said):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(feature_plots, "coefficients", lambda *args, **more: plots.calibration({"x": ([0.5],) * 4}))
             words = report_sections._features(model, level, "votes")[1]
-        assert words.startswith("<p>Features explain 50 % of the variance of the scores.")
+        assert words.startswith("<p>Features explain about 50 % of the variance of the scores.")
         assert ("The 40 most significant are drawn." in words) == (said and level is not None)
 
 

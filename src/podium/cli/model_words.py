@@ -203,7 +203,7 @@ def _explained(model: Any, level: float | None, unit: float) -> list[str]:
     if not model.feature_names_:
         return []
     errors = model.coef_std_errors_ if model.ranking_.information is not None else 0.0 * model.coef_
-    lines = [f"features explain {100 * model.explained_:.0f} % of the scores' variance; score per unit:"]
+    lines = [f"features explain about {100 * model.explained_:.0f} % of the scores' variance; score per unit:"]
     return lines + _effects(model.feature_names_, unit * model.coef_, unit * errors, level)
 
 

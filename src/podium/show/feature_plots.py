@@ -66,8 +66,8 @@ def coefficients(
     what = "one standard deviation" if standard else "one unit"
     axes.set_xlabel(f"change of score per {what}\nof the feature, {100 * level:g} % interval")
     more = f"; {len(names) - MAX_COEFFICIENTS} weaker ones left out" if len(names) > MAX_COEFFICIENTS else ""
-    said = f"features explain {100 * model.explained_:.0f} % of the scores' variance{more}" if title is None else title
-    axes.set_title(said, fontsize=10, loc="left", parse_math=False)
+    said = f"features explain about {100 * model.explained_:.0f} % of the scores' variance{more}"
+    axes.set_title(said if title is None else title, fontsize=10, loc="left", parse_math=False)
     figure.legend(frameon=False, fontsize=8, loc="outside upper right", ncols=2)
     return figure
 

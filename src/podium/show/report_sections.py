@@ -77,7 +77,7 @@ def _half_width(error: float, level: float | None, form: str) -> tuple[str, ...]
 def _features(model: Featured, level: float | None, votes: str) -> list[str]:
     if not model.feature_names_:
         return []
-    caption = f"Features explain {100 * model.explained_:.0f} % of the variance of the scores."
+    caption = f"Features explain about {100 * model.explained_:.0f} % of the variance of the scores."
     if level is not None and len(model.feature_names_) > feature_plots.MAX_COEFFICIENTS:
         caption += f" The {feature_plots.MAX_COEFFICIENTS} most significant are drawn."
     parts = ["<h2>Features</h2>", f"<p>{caption}</p>"]
