@@ -270,6 +270,15 @@ def test_a_wrong_known_mark_is_told_on_a_falling_scale_as_it_was_given():
     assert sum(says) == pytest.approx(100, abs=0.2)
 
 
+def test_marks_on_the_line_but_for_rounding_are_not_named():
+    ranking = Ranking([*"abcde"], [0.1, 0.2, 0.3, 0.7, 1.1])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        award_marks(
+            ranking, known={item: 0.1 + 0.7 * score for item, score in zip(ranking.items, ranking.scores, strict=True)}
+        )
+
+
 def test_three_known_marks_are_too_few_to_name_one():
     ranking = Ranking(["a", "b", "c", "d"], [0.0, 1.0, 2.0, 3.0])
     with warnings.catch_warnings():

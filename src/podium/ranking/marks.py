@@ -270,7 +270,8 @@ def _warn_of_odd(
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.abs(away) * np.sqrt(1 - leverage) / spread
     tail = np.where(own < shown, stdtr(degrees, -t), ndtr(-t))
-    p = adjusted_p_values(np.where(residual == 0, 1.0, 2 * tail), "holm")
+    on_line = np.abs(residual) <= 1e-9 * np.ptp(list(known.values()))  # but for rounding
+    p = adjusted_p_values(np.where(on_line, 1.0, 2 * tail), "holm")
     for (label, mark), off, value in zip(known.items(), away.tolist(), p.tolist(), strict=True):
         if value < 0.05:
             warnings.warn(
