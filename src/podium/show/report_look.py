@@ -145,6 +145,7 @@ box-shadow:0 8px 24px rgb(0 0 0/.25)}
 .curves polygon{fill:var(--span);opacity:.75}.curves svg>polyline{fill:none;stroke:var(--blue);stroke-width:2}
 @media (hover:none){a.anchor{display:none}}
 @media (max-width:40rem){.board th:first-child{width:2.8rem}
+.chances td.item{min-width:4.6rem;font-size:.9rem}.chances .n small{letter-spacing:-.03em}
 input[type=search]{width:100%}.board .dot{r:3.5px;stroke-width:1}
 .pairs td{width:2.1rem}.pairs th[scope=row]{max-width:7rem;min-width:6rem;white-space:normal;line-height:1.15;
 font-size:.78rem;padding-left:.2rem}.pairs th[scope=row] i{min-width:0}
