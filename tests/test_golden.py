@@ -44,4 +44,4 @@ def test_what_a_class_stores_is_what_its_version_says(name, tmp_path):
 
 def test_golden_files_are_small():
     files = [path for path in FOLDER.iterdir() if path.suffix in (".podium", ".json")]  # no folder of compiled Python
-    assert sum(path.stat().st_size for path in files) < 400_000  # every new form that is stored adds its files
+    assert sum(path.stat().st_size for path in files) < 450_000  # every new form that is stored adds its files

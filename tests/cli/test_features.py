@@ -222,7 +222,7 @@ def test_features_with_sides_ties_and_judges_give_the_ranking_of_the_library(fol
         expected = dict(zip(ranking.items, ranking.std_errors, strict=True))
     assert_allclose(frame["std_error"], [expected[item] for item in frame["item"]], rtol=1e-3)
     assert f"position bias, in favour of the left side: {model.side_effect_:+.3g} ± " in err
-    assert f"(Davidson's ν = {model.tie_strength_:.3g})" in err
+    assert f"; Davidson's ν = {model.tie_strength_:.3g})" in err
     assert "Position bias and ties" in (folder / "page.html").read_text()
 
 

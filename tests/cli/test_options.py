@@ -71,7 +71,7 @@ DEFAULTS = [
     ("--style", "difference", "check|compare|rank"), ("--surrogate", "auto", "label fit"),
     ("--temperature", 0.0, "judge"), ("--test", "student", "metrics"), ("--ties", "half", "check"),
     ("--ties", "label", "label evaluate|metrics"),
-    ("--top", 3, "label predict"), ("--top", 4, "predict"), ("--variant", "pa1", "grade fit"),
+    ("--top", 3, "label predict"), ("--variant", "pa1", "grade fit"),
     ("--url", "http://127.0.0.1:8000", "campaign new|campaign invite"), ("--votes-per-pair", 1, "campaign new"),
     ("-n", 200, "simulate"),
 ]  # fmt: skip

@@ -821,7 +821,8 @@ def test_a_page_is_given_the_one_model_its_votes_and_features(folder):
     assert len(made.unlike) == 1
     assert made.unlike[0].startswith("method=bradley-terry")
     assert Path("m.podium").exists()
-    shown, selected, of_intervals, _, where = made.args
+    shown, selected, of_intervals, _, where, season = made.args
+    assert season == ("votes.csv",)
     assert (shown.report, selected.by, of_intervals.ci, where.left) == (Path("r.html"), None, "sandwich", None)
     typed("votes.csv", "--features", "items.csv", "--feature-penalty", 1, "--residual-penalty", 1)
     assert Shown.last.method == "rabf"

@@ -212,8 +212,8 @@ def test_items_are_scored_best_first_with_bounds_and_ranks(capsys, tmp_path):
     predict._predict_items(Scores(object()), str(tmp_path / "items.csv"), None, 0.9, out)
     assert out.written[0][0].equals(frame)
     assert capsys.readouterr().err == (
-        "4 items scored by 1 feature\n1 item of them ('a') has votes in the model: these scores leave those out, "
-        "and the leaderboard of podium rank counts them\n"
+        "4 items scored by 1 feature\nthese scores leave out the votes that the model has on 1 item of them ('a'); "
+        "the leaderboard of podium rank counts them\n"
     )
     twice = table.with_columns(name=pl.Series(["a", "b", "c", "b"]))
     told = refusal(predict._scored, Scores(None), twice, "name", 0.9)
@@ -244,6 +244,7 @@ def test_fixtures_are_read_with_the_covariates_of_the_model(monkeypatch):
 
 def compared(**more):
     given = {"test": "student", "correction": "holm", "pairs": ((0, 1), (0, 2), (1, 2)), "level": 0.95}
+    given["queries"] = np.full((1, 3), 9)
     return types.SimpleNamespace(**given | more)
 
 
@@ -255,14 +256,15 @@ def compared(**more):
      "randomisation test over 9 queries, false discoveries held over 3 pairs by Benjamini and Hochberg of each metric"),
     ({"correction": "none", "pairs": ((0, 1), (0, 2))},
      "Student's paired t test over 9 queries, no correction for 2 pairs of each metric"),
+    ({"pairs": ((0, 1),), "queries": np.array([[1], [9]])}, "Student's paired t test over 1 to 9 queries"),
     ({"pairs": ((0, 1),)}, "Student's paired t test over 9 queries"),
 ])  # fmt: skip
 def test_how_runs_were_tested_is_a_sentence(more, how):
     below = "--differences lists every pair"
-    assert metrics._words(compared(**more), 9, False) == (
+    assert metrics._words(compared(**more), False) == (
         f"letters: significantly better than that run ({how}, p below 0.05); {below}"
     )
-    assert metrics._words(compared(**more), 9, True) == f"{how}; 95 % intervals, each on its own (Student)"
+    assert metrics._words(compared(**more), True) == f"{how}; 95 % intervals, each on its own (Student)"
 
 
 def test_letters_are_set_apart_where_some_have_two():

@@ -85,7 +85,9 @@ def test_scores_weights_errors_and_evidence_are_those_of_a_dense_newton(side, da
         variance = (contrast @ covariance @ contrast.T).diagonal() + rest[one] + rest[other]
         lower, upper = model.predict_interval(asked, 0.9)
         margins = contrast @ x + np.outer([-1.6448536, 1.6448536], np.sqrt(variance))
-        strength = np.exp(x[-1]) if davidson else 0.0
+        strength = np.zeros((2, 1))
+        if davidson:  # many ties at the lower end, few at the upper one
+            strength = np.exp(x[-1] + np.array([[1.6448536], [-1.6448536]]) * np.sqrt(covariance[-1, -1]))
         wins = np.exp(margins / 2) / (np.exp(margins / 2) + np.exp(-margins / 2) + strength)
         assert_allclose([lower[:, 0], upper[:, 0]], wins, atol=1e-5)
     scores, deviations = model.predict(raw[N:], return_std=True)

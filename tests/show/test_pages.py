@@ -147,7 +147,7 @@ def test_tiers_out_of_order_are_said_to_be():
     assert page._about_tiers(pl.DataFrame({"tier": [1, 1, 2]})) == f"A stronger line begins a new tier: {means}."
     mixed = page._about_tiers(pl.DataFrame({"tier": [1, 2, 1]}))
     assert mixed.startswith(
-        f"Tiers: {means}; an item with a wide interval may be of an earlier tier than one above it."
+        f"Tiers: {means}. They need not follow the order: an item with a wide interval may be of an earlier tier than"
     )
     assert mixed.endswith("All below a stronger line are of later tiers than all above it.")
 

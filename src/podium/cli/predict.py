@@ -251,8 +251,8 @@ def _predict_items(model: Any, source: str, id: str | None, level: float, out: O
     voted = set(map(str, model.ranking_.items)) - set(map(str, getattr(model, "unseen_", ())))
     known = [item for item in frame["item"].cast(pl.String).to_list() if item in voted] if labels else []
     if known:
-        have = f"{counted(len(known), 'item')} of them ({few(known)}) {'has' if len(known) == 1 else 'have'} votes"
-        say(f"{have} in the model: these scores leave those out, and the leaderboard of podium rank counts them")
+        votes = f"votes that the model has on {counted(len(known), 'item')} of them ({few(known)})"
+        say(f"these scores leave out the {votes}; the leaderboard of podium rank counts them")
 
 
 def _label_column(model: Any, table: pl.DataFrame, chosen: str | None) -> str | None:
@@ -273,16 +273,16 @@ def _scored(model: Any, table: pl.DataFrame, labels: str | None, level: float) -
     if labels is not None and table[labels].null_count():
         row = int(table[labels].is_null().arg_true()[0]) + 1
         raise InputError(f"row {row}: column {labels!r} is empty; name every item, or remove the row")
-    if labels is not None and (again := table[labels].is_duplicated()).any():
-        item = table[labels][int(again.arg_true()[0])]
-        first, second = (int(row) + 1 for row in (table[labels] == item).arg_true()[:2])
-        raise InputError(f"row {second}: {item!r} appears in row {first} too; remove one")
     scores: Any
     errors: Any
     if not isinstance(model, OnlineRABF) and model.ranking_.information is not None:
         scores, errors = model.predict(table, return_std=True)
     else:  # neither online models nor the hinge loss know errors
         scores, errors = model.predict(table), [None] * len(table)
+    if labels is not None and (again := table[labels].is_duplicated()).any():
+        item = table[labels][int(again.arg_true()[0])]
+        first, second = (int(row) + 1 for row in (table[labels] == item).arg_true()[:2])
+        raise InputError(f"row {second}: {item!r} appears in row {first} too; remove one")
     items = table[labels].to_list() if labels else list(range(1, len(table) + 1))
     frame = pl.DataFrame({"item": items, "score": scores, "std_error": pl.Series(errors, dtype=pl.Float64)})
     half = quantile(level) * frame["std_error"]

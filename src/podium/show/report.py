@@ -326,7 +326,7 @@ class Report:
             return f"A stronger line begins a new tier: {means}."
         return (
             f"Tiers: {means}. They need not follow the order: an item with a wide interval may be of an earlier tier "
-            "than one above it, as it is not told apart from that tier's leader. All below a stronger line are of "
+            "than one above it, as it is not significantly below that tier's leader. All below a stronger line are of "
             "later tiers than all above it."
         )
 
