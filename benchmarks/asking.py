@@ -237,7 +237,6 @@ def show(rows: list[Row], picture: str | None) -> None:
         ahead, error = row.apart()
         said = f"{row.model}, {row.n} x {row.q}, {row.what}, {len(row.values['ours'])} seeds: {means}"
         print(f"{said}; ahead of {row.best_rival} by {ahead:.3f} ± {error:.3f}")
-    print(f"measured in {SAVED.relative_to(printed.ROOT)}")
     mine = ("ours", "best rival", "less by, ± error")
     printed.head("Items × questions", "Seeds", f"Cost, {mine[0]}", *mine[1:], f"Excess, {mine[0]}", *mine[1:])
     for n, q in dict.fromkeys((row.n, row.q) for row in rows):

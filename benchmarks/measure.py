@@ -3,26 +3,28 @@
 python -m benchmarks.measure [--data DIR] [--only WORDS …] [--budget MINUTES]
 python -m benchmarks.measure --list          only say which commands there are, on which page, when last and how long
 
-It goes on where it stopped: what was printed by the very code of the working tree is left as it is (no file that the
-command may run has changed, see `printed.code_of`), the rest runs oldest first. What a command prints is kept in
-benchmarks/results/printed with day and commit as soon as it has come to its end, and fills the marked blocks of the
-pages, as do benchmarks/results/*.json (see `benchmarks.figures`). A command that fails, or that needs what is not here
-(copies of public data, a model's server), is named at the end.
+It goes on where it stopped: what the code of the working tree prints is left as it is (no function that the command ran
+has changed since, see `ran`), the rest runs oldest first. What a command prints is kept in benchmarks/results/printed
+with day and commit as soon as it has come to its end, and fills the marked blocks of the pages, as do
+benchmarks/results/*.json (see `benchmarks.figures`). A command that fails, or that needs what is not here (copies of
+public data, a model's server), is named at the end.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import shlex
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks import figures, printed
+from benchmarks import figures, printed, ran
 
 ROOT = Path(__file__).parent.parent
 NAMED = re.compile(r"`python -m ((?:benchmarks|papers)\.[^`]+)`")
@@ -79,18 +81,21 @@ def filled(words: str, data: str | None) -> str | None:
 
 
 def measured(command: Command, words: str, limit: float | None = None) -> str:
-    """Run it and keep what it prints; what went wrong, or nothing."""
+    """Run it, keep what it prints and which functions ran; what went wrong, or nothing."""
     begin = time.monotonic()
-    try:
-        done = subprocess.run(
-            [sys.executable, "-m", *shlex.split(words)], cwd=ROOT, stdout=subprocess.PIPE, text=True,
-            encoding="utf-8", timeout=limit,
-        )  # fmt: skip
-    except subprocess.TimeoutExpired:
-        return "not finished within the budget"
-    if done.returncode != 0:
-        return f"failed with exit code {done.returncode}"
-    printed.keep(command.words, done.stdout, time.monotonic() - begin)
+    with tempfile.TemporaryDirectory() as folder:
+        traced = Path(folder) / "ran"
+        try:
+            done = subprocess.run(
+                [sys.executable, "-m", *shlex.split(words)], cwd=ROOT, stdout=subprocess.PIPE, text=True,
+                encoding="utf-8", timeout=limit, env=os.environ | ran.tracing(traced, ROOT),
+            )  # fmt: skip
+        except subprocess.TimeoutExpired:
+            return "not finished within the budget"
+        if done.returncode != 0:
+            return f"failed with exit code {done.returncode}"
+        printed.keep(command.words, done.stdout, time.monotonic() - begin)
+        ran.keep(printed.file_of(command.words).name, traced.read_text(encoding="utf-8"))
     return ""
 
 

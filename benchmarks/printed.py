@@ -11,9 +11,12 @@ import ast
 import datetime
 import re
 import subprocess
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from benchmarks import ran
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
@@ -21,9 +24,6 @@ PRINTED = HERE / "results" / "printed"
 CODE = ("src", "setup.py", "benchmarks/*.py", "papers/*.py")  # what decides a measurement; pages and results do not
 NO_FIGURE = "src/podium/errors.py"  # what it holds ends a measurement, and moves none
 TABLE = re.compile(r"(?:^\|.*\n)+", re.MULTILINE)
-PROGRAM = re.compile(r"^from (podium[\w.]*) import ([\w, ]+)$", re.MULTILINE)
-OURS = re.compile(r"podium(\.\w+)+")  # a module that is imported by its name
-SOURCE = re.compile(r"^measured in (\S+)$", re.MULTILINE)  # said by a command that goes on from results it keeps itself
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +61,9 @@ def kept(words: str) -> Print | None:
 
 
 def keep(words: str, text: str, seconds: float) -> None:
-    """Keep what a command printed just now; where it only printed what it had kept, with the day and commit of that."""
+    """Keep what a command printed just now, with day and commit."""
     PRINTED.mkdir(parents=True, exist_ok=True)
     now = stamp()
-    if (source := SOURCE.search(text)) and not _git("status", "--porcelain", "--", source[1]).stdout:
-        day, commit = _git("log", "-1", "--format=%cs %h", "--", source[1]).stdout.split()
-        now = {"date": day, "commit": commit}
     file_of(words).write_text(str(Print(now["date"], now["commit"], seconds, text)), encoding="utf-8")
 
 
@@ -81,102 +78,57 @@ def stamp() -> dict[str, str]:
 
 
 def is_current(words: str) -> bool:
-    """Whether it was printed by the code of the working tree: every file that the command may run is as it was."""
-    last = kept(words)
-    if last is None or last.seconds is None:
-        return False
-    return is_as_in(last.commit, code_of(words))
+    """Whether the code of the working tree prints it: every function that it ran does what it did in that commit.
 
-
-def is_as_in(commit: str, files: set[Path]) -> bool:
-    """Whether these files, and how kernels are compiled, do what they did in a commit; one with a + is not known.
-
-    Comments, docstrings and messages of errors may be others.
+    Comments, docstrings and messages of errors may be others, and so may all that did not run (see `ran`).
     """
-    if not re.fullmatch(r"[0-9a-f]+", commit):
+    last, functions = kept(words), ran.kept(file_of(words).name)
+    if last is None or functions is None or not re.fullmatch(r"[0-9a-f]+", last.commit):  # one with a + is not known
         return False
-    names = sorted(str(path.relative_to(ROOT)) for path in files)
-    changed = _git("diff", "--name-only", "--relative", commit, "--", "setup.py", *names)
-    return changed.returncode == 0 and all(_does_the_same(commit, name) for name in changed.stdout.splitlines())
+    kernels = {str(path.relative_to(ROOT)) for path in _kernels(ROOT / place for place in functions)}
+    changed = _git("diff", "--name-only", "--relative", last.commit, "--", "setup.py", *kernels, *functions)
+    return changed.returncode == 0 and all(
+        _does_the_same(last.commit, place, functions.get(place)) for place in changed.stdout.splitlines()
+    )
 
 
-def _does_the_same(commit: str, name: str) -> bool:
-    if name == NO_FIGURE:
+def _does_the_same(commit: str, place: str, functions: Collection[str] | None) -> bool:
+    """Whether a file does what it did, all of it or these functions."""
+    if place == NO_FIGURE:
         return True
-    before, now = _git("show", f"{commit}:./{name}"), ROOT / name
+    before, now = _git("show", f"{commit}:./{place}"), ROOT / place
     if before.returncode or not now.exists() or now.suffix != ".py":
         return False
-    return _statements(before.stdout) == _statements(now.read_text(encoding="utf-8"))
+    texts = before.stdout, now.read_text(encoding="utf-8")
+    if functions is None:
+        return ast.dump(ran.statements(texts[0])) == ast.dump(ran.statements(texts[1]))
+    return ran.does_the_same(*texts, functions, package=now.name == "__init__.py")
 
 
-def _statements(source: str) -> str:
-    """What Python runs of a file, without docstrings, what errors say and which are known."""
-    tree = ast.parse(source)
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Raise):
-            node.exc = None
-        if isinstance(body := getattr(node, "body", None), list):
-            said = body[:1] if isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant) else []
-            body[:] = [each for each in body if each not in said and not _imports_errors(each)]
-    return ast.dump(tree)
-
-
-def _imports_errors(node: ast.stmt) -> bool:
-    return isinstance(node, ast.ImportFrom) and node.module == "podium.errors"
-
-
-def code_of(words: str) -> set[Path]:
-    """Files of src, benchmarks and papers that a command may run: its own and what they import, but for this one."""
-    module, *options = words.split()
-    begin = [module]
-    if "--family" in options:  # benchmarks.run finds its families by their names
-        begin.append(f"benchmarks.{options[options.index('--family') + 1]}")
-    found = {Path(__file__)}
-    waiting = [path for each in begin if (path := _file(each))]
+def _kernels(places: Iterable[Path]) -> set[Path]:
+    """Compiled kernels that these files import, and those that these use, each with what it declares."""
+    found: set[Path] = set()
+    waiting = [path for path in places if path.suffix == ".py" and path.exists()]
     while waiting:
         path = waiting.pop()
-        if path not in found:
-            found.add(path)
-            waiting += _imported(path)
-    found.remove(Path(__file__))  # how a table is written
-    return found | {pxd for path in found if (pxd := path.with_suffix(".pxd")).exists()}
+        files = (ROOT / "src" / f"{place}{end}" for place in _imported_kernels(path) for end in (".py", ".pxd"))
+        new = {file for file in files if file.exists()} - found
+        found |= new
+        waiting += [file for file in new if file.suffix == ".py"]
+    return found
 
 
 @cache
-def _imported(path: Path) -> list[Path]:
-    """Files that a file imports, by a statement, by name or in a program it holds; with `-m podium` all of src."""
-    found: list[Path | None] = []
+def _imported_kernels(path: Path) -> set[str]:
+    """Places of kernels that a file may import: `podium/kernels/pairwise/graph`."""
+    named: list[str] = []
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
-            found += [_file(alias.name) for alias in node.names]
+            named += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module:
-            found += [_where(node.module, alias.name) for alias in node.names]
-        elif isinstance(node, ast.List) and {"-m", "podium"} <= {getattr(word, "value", "") for word in node.elts}:
-            found += (ROOT / "src").rglob("*.py")
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            found.append(_file(node.value) if OURS.fullmatch(node.value) else None)
-            found += [
-                _where(module, name) for module, names in PROGRAM.findall(node.value) for name in names.split(", ")
-            ]
-    return [each for each in found if each]
-
-
-def _file(module: str) -> Path | None:
-    """The file of a module of ours."""
-    place = module.removeprefix("cython.cimports.").replace(".", "/")
-    beside = (ROOT / base / end for base in ("", "src") for end in (f"{place}.py", f"{place}/__init__.py"))
-    return next((path for path in beside if path.exists()), None)
-
-
-def _where(module: str, name: str) -> Path | None:
-    """The file that `from module import name` reads: a module of that name, or where a package takes the name from."""
-    package = _file(module)
-    if (path := _file(f"{module}.{name}")) or package is None or package.name != "__init__.py":
-        return path or package
-    for node in ast.walk(ast.parse(package.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and node.module and name in (alias.name for alias in node.names):
-            return _where(node.module, name)
-    return package
+            named += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+    places = {name.removeprefix("cython.cimports.") for name in named}
+    return {place.replace(".", "/") for place in places if place.startswith("podium.kernels.")}
 
 
 def _git(*words: str) -> subprocess.CompletedProcess[str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import podium
-from benchmarks import figures, measure, printed
+from benchmarks import figures, measure, printed, ran
 
 
 @pytest.mark.parametrize("page", figures.PAGES)
@@ -115,30 +115,50 @@ def test_a_block_that_names_a_command_holds_the_tables_it_printed(tmp_path, monk
 
 
 FAKES = {
-    "quick": "if False:\n    from podium import code\nprint('| a |\\n|---|\\n| 1 |')",
+    "quick": "from papers import code\nprint('| a |\\n|---|\\n|', code.Cell().shown(), '|')",
     "slow": "import time; time.sleep(60)",
     "broken": "raise SystemExit(3)",
 }
+CODE = '''"""Of cells."""
+from math import floor, ceil
+NUMBER = 1
+def stays(): return floor(NUMBER)
+def other(): from podium.kernels.pairwise import loop
+def wrong(): return ceil(NUMBER)
+class Cell:
+    """A cell."""
+    def shown(self):
+        """One."""
+        if self is None: raise ValueError("none")
+        return stays()
+    def hidden(self): return 2
+'''
 
 
 @pytest.fixture
 def house(tmp_path, monkeypatch):
     """A project of its own: three commands that a page quotes, in a git repository with one commit."""
-    for folder in ("benchmarks", "docs", "src"):
-        (tmp_path / folder).mkdir()
+    for folder in ("benchmarks", "docs", "papers", "src/podium/kernels/pairwise"):
+        (tmp_path / folder).mkdir(parents=True)
     for name, source in FAKES.items():
         (tmp_path / "benchmarks" / f"fake_{name}.py").write_text(source)
-    (tmp_path / "src" / "podium").mkdir()
-    (tmp_path / "src" / "podium" / "code.py").write_text("one\n")
-    (tmp_path / "src" / "podium" / "other.py").write_text("one\n")
+    (tmp_path / "papers" / "__init__.py").write_text("")
+    (tmp_path / "papers" / "code.py").write_text(CODE)
+    (tmp_path / "src/podium/kernels/pairwise/loop.py").write_text(
+        "from cython.cimports.podium.kernels.pairwise import far"
+    )
+    (tmp_path / "src/podium/kernels/pairwise/far.py").write_text("one")
+    (tmp_path / "src/podium/kernels/pairwise/near.py").write_text("one")
     (tmp_path / "README.md").write_text("`python -m benchmarks.fake_broken`\n")
     page = "<!-- figures: python -m benchmarks.fake_quick -->\n<!-- /figures -->\n`python -m benchmarks.fake_slow`\n"
     (tmp_path / "docs" / "page.md").write_text(page + "`python -m benchmarks.fake_far --data DIR`")
+    (tmp_path / ".gitignore").write_text("__pycache__/\nbuild/\nprinted/\nran/\n")
     git(tmp_path, "init")
     commit(tmp_path)
     monkeypatch.setattr(measure, "ROOT", tmp_path)
     monkeypatch.setattr(printed, "ROOT", tmp_path)
     monkeypatch.setattr(printed, "PRINTED", tmp_path / "printed")
+    monkeypatch.setattr(ran, "RAN", tmp_path / "ran")
     monkeypatch.setattr(figures, "main", lambda arguments: None)
     return tmp_path
 
@@ -182,84 +202,91 @@ def test_a_command_that_outlasts_the_budget_is_stopped_and_keeps_nothing(house):
     assert slow.last() == "never kept"
 
 
-def test_only_a_change_of_code_makes_what_was_printed_old(house):
+def test_what_ran_is_written_down_by_file_and_function(house):
     measure.main(["--only", "fake_quick"])
-    assert re.fullmatch("[0-9a-f]{7,}", printed.kept("benchmarks.fake_quick").commit)
+    assert "| 1 |" in printed.kept("benchmarks.fake_quick").text
+    assert ran.kept("benchmarks.fake_quick.txt") == {
+        "benchmarks/fake_quick.py": [], "papers/__init__.py": [], "papers/code.py": ["Cell.shown", "stays"],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "current"),
+    [
+        ("Of cells.", "Of some cells.", True),  # words for people
+        ('"""One."""', '"""Two."""  # of them', True),
+        ('ValueError("none")', 'TypeError("nothing")', True),
+        ("def wrong(): return ceil(NUMBER)", "def wrong(): return 7", True),  # it did not run
+        ("def wrong(): return ceil(NUMBER)", "", True),
+        ("import floor, ceil", "import floor, ceil, exp", True),  # nobody who ran uses it
+        ("def hidden(self): return 2", "def hidden(self): return 3", True),
+        ("return floor(NUMBER)", "return floor(NUMBER) + 0", False),
+        ("NUMBER = 1", "NUMBER = 2", False),
+        ("import floor, ceil", "import trunc as floor, ceil", False),
+        ("def hidden(self): return 2", "def hidden(self): return 2\n    def __str__(self): return ''", False),
+        ("class Cell:", "class Cell(int):", False),
+        ("def shown(self):", "def shown(self, more=0):", False),
+    ],
+)
+def test_a_change_of_what_ran_makes_a_figure_old_and_no_other(house, old, new, current):
+    measure.main(["--only", "fake_quick"])
+    assert old in CODE
+    (house / "papers" / "code.py").write_text(CODE.replace(old, new))
+    assert printed.is_current("benchmarks.fake_quick") is current
+    commit(house)
+    assert printed.is_current("benchmarks.fake_quick") is current
+
+
+def test_a_compiled_kernel_that_a_module_imports_counts_whole(house):
+    measure.main(["--only", "fake_quick"])
+    kernels = house / "src/podium/kernels/pairwise"
+    (kernels / "near.py").write_text("two")
     (house / "docs" / "page.md").write_text("another page")
     commit(house)
-    (house / "src" / "podium" / "other.py").write_text("two\n")
-    assert printed.is_current("benchmarks.fake_quick"), "it does not run that file"
+    assert printed.is_current("benchmarks.fake_quick"), "nobody imports it"
+    (kernels / "far.py").write_text("one  # of them")
     commit(house)
     assert printed.is_current("benchmarks.fake_quick")
-    (house / "src" / "podium" / "code.py").write_text('"""What it is."""\none  # of them\n')
-    assert printed.is_current("benchmarks.fake_quick"), "words for people"
-    (house / "src" / "podium" / "code.py").write_text("two\n")
+    (kernels / "far.py").write_text("two")
     assert not printed.is_current("benchmarks.fake_quick")
-    assert printed.stamp()["commit"].endswith("+")
-    commit(house)
-    assert not printed.is_current("benchmarks.fake_quick")
-    assert not printed.stamp()["commit"].endswith("+")
-
-
-def test_other_words_in_a_docstring_leave_a_figure_as_it_was(house):
-    code = house / "src" / "podium" / "code.py"
-    source = '"""{0}"""\ndef f():\n    """{0}"""\n    return {1}  # {0}\n'
-    code.write_text(source.format("One.", 1))
-    (house / "src" / "podium" / "errors.py").write_text("raised = 1")
-    (house / "benchmarks" / "fake_quick.py").write_text("if False:\n    from podium import code, errors, gone\n")
-    (house / "src" / "podium" / "gone.py").write_text("")
-    commit(house)
-    measure.main(["--only", "fake_quick"])
-    code.write_text(source.format("Two.", 1))
-    (house / "src" / "podium" / "errors.py").write_text("raised = 2")
+    (kernels / "far.py").write_text("one")
     assert printed.is_current("benchmarks.fake_quick")
-    commit(house)
-    assert printed.is_current("benchmarks.fake_quick")
-    code.write_text(source.format("One.", 2))
-    assert not printed.is_current("benchmarks.fake_quick")
-    code.write_text(source.format("Two.", 1))
-    assert printed.is_current("benchmarks.fake_quick")
-    (house / "src" / "podium" / "code.pxd").write_text("cdef int f()")
+    (kernels / "far.pxd").write_text("cdef int f()")
     commit(house)
     assert not printed.is_current("benchmarks.fake_quick"), "a file that was not there"
 
 
-LOADED = """
-import sys
-from pathlib import Path
-import {module}
-root = Path(sys.argv[1])
-files = {{Path(each.__file__) for each in sys.modules.values() if getattr(each, "__file__", None)}}
-print("\\n".join(str(path) for path in files if root in path.parents and path.suffix == ".py"))
-"""
+def test_what_was_printed_by_a_tree_with_changes_or_without_a_list_of_what_ran_is_old(house):
+    (house / "papers" / "code.py").write_text(CODE.replace("NUMBER = 1", "NUMBER = 2"))
+    measure.main(["--only", "fake_quick"])
+    assert printed.kept("benchmarks.fake_quick").commit.endswith("+")
+    assert not printed.is_current("benchmarks.fake_quick")
+    commit(house)
+    measure.main(["--only", "fake_quick"])
+    assert re.fullmatch("[0-9a-f]{7,}", printed.kept("benchmarks.fake_quick").commit)
+    assert printed.is_current("benchmarks.fake_quick")
+    (ran.RAN / "benchmarks.fake_quick.txt").unlink()
+    assert not printed.is_current("benchmarks.fake_quick")
 
 
-@pytest.mark.parametrize("module", ["papers.calibration", "papers.active", "papers.chosen_pairs", "papers.ordinal"])
-def test_the_files_that_decide_a_figure_hold_all_that_its_command_loads(module):
-    home = Path(podium.__file__).parent.parent
-    if home != figures.ROOT / "src":
+def test_tracing_sees_through_processes_and_leaves_the_words_of_a_function(tmp_path):
+    said = tmp_path / "ran"
+    program = (
+        "import subprocess, sys\n"
+        "from podium.text import counted\n"
+        "assert counted.__doc__\n"
+        "subprocess.run([sys.executable, '-m', 'podium', '--version'], check=True)"
+    )
+    environment = {**os.environ, **ran.tracing(said, figures.ROOT)}
+    environment["PYTHONPYCACHEPREFIX"] = str(tmp_path / "compiled")
+    if Path(podium.__file__).parent.parent != figures.ROOT / "src":
         pytest.skip("the package under test is not that of this folder")
-    done = subprocess.run(
-        [sys.executable, "-c", LOADED.format(module=module), str(figures.ROOT)],
-        cwd=figures.ROOT, check=True, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(home)},
-    )  # fmt: skip
-    ours = [figures.ROOT / folder for folder in ("src", "benchmarks", "papers")]  # the environment may stand beside
-    loaded = {path for path in map(Path, done.stdout.splitlines()) if any(folder in path.parents for folder in ours)}
-    known = printed.code_of(module)
-    beside = {path for path in loaded if path.name in ("__init__.py", "_lazy.py", "_version.py", "printed.py")}
-    assert len(loaded) > 20
-    assert loaded - beside <= known, "but for what hands out names and writes tables"
-    assert figures.ROOT / "src/podium/web/app.py" not in known
-
-
-def test_the_files_that_decide_a_figure_reach_through_processes_and_families():
-    every = set((figures.ROOT / "src").rglob("*.py"))
-    assert every <= printed.code_of("benchmarks.run --full --data DIR --family pairwise"), "it runs the command line"
-    metrics = printed.code_of("benchmarks.run --full --data DIR --family metrics")
-    assert figures.ROOT / "benchmarks/metrics.py" in metrics
-    assert figures.ROOT / "src/podium/kernels/metrics/sort.pxd" in metrics
-    assert figures.ROOT / "src/podium/pairwise/rabf.py" not in metrics
-    assert figures.ROOT / "src/podium/data/files.py" in printed.code_of("benchmarks.counting"), "in a program it holds"
+    subprocess.run([sys.executable, "-c", program], check=True, env=environment, cwd=figures.ROOT)
+    names = said.read_text().splitlines()
+    assert "src/podium/text.py:" in names
+    assert "src/podium/text.py:counted" not in names, "only looked at"
+    assert "src/podium/__main__.py:" in names
+    assert len({name for name in names if name.startswith("src/podium/cli/")}) > 3
 
 
 def test_a_command_that_no_page_quotes_is_refused(house):
