@@ -274,9 +274,9 @@ def test_marks_on_the_line_but_for_rounding_are_not_named():
     ranking = Ranking([*"abcde"], [0.1, 0.2, 0.3, 0.7, 1.1])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        award_marks(
-            ranking, known={item: 0.1 + 0.7 * score for item, score in zip(ranking.items, ranking.scores, strict=True)}
-        )
+        known = {item: 0.1 + 0.7 * score for item, score in zip(ranking.items, ranking.scores, strict=True)}
+        awarded = award_marks(ranking, known=known)
+    assert awarded.marks == pytest.approx([known[item] for item in awarded.items])
 
 
 def test_three_known_marks_are_too_few_to_name_one():

@@ -622,7 +622,8 @@ def test_an_item_that_reads_like_a_missing_answer_is_remarked_and_kept(label):
 def test_other_items_are_no_placeholders(label):
     """No warning, which would be an error here."""
     other = ["b", "a"] if isinstance(label, str) else [1.5, 2.5]
-    read_frame({"winner": other, "loser": [other[1], label]})
+    found = read_frame({"winner": other, "loser": [other[1], label]})
+    assert set(found["items"]) == {*other, label}
 
 
 def test_values_that_divide_the_votes_and_look_alike_are_remarked():
