@@ -181,6 +181,17 @@ def test_calibration_bins_hold_equal_weight_and_tell_the_favourite():
     assert (observed <= upper + 1e-12).all()
 
 
+def test_rounding_decides_neither_the_favourite_nor_the_bin():
+    """Votes of one chance are in the order in which they came, whatever another machine adds to it in the last digit."""
+    rng = np.random.default_rng(0)
+    chance, outcome = rng.choice([0.3, 0.5, 0.75], 95), rng.choice([0.0, 1.0], 95)
+    noise = 1 + rng.choice([-2e-16, 0, 2e-16], 95)
+    for here, there in zip(
+        calibration(chance, outcome, np.ones(95)), calibration(chance * noise, outcome, np.ones(95)), strict=True
+    ):
+        assert_allclose(there, here, rtol=1e-12)
+
+
 def test_bad_options_are_named():
     votes = Comparisons.from_pairs([("a", "b"), ("b", "a")] * 4)
     with pytest.raises(InputError, match="folds=1: it must be a whole number of at least 2"):

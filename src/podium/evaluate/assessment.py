@@ -189,6 +189,7 @@ def _fold(
 
 def calibration(chance: Floats, outcome: Floats, weight: Floats) -> tuple[Floats, Floats, Floats, Floats]:
     """Return (predicted, observed, lower, upper) of the favourite by bins of equal weight, with Wilson intervals."""
+    chance = np.round(chance, 9)  # rounding of sums must not decide who is the favourite, nor which votes share a bin
     upset = chance < 0.5
     chance, outcome = np.where(upset, 1 - chance, chance), np.where(upset, 1 - outcome, outcome)
     order = np.argsort(chance, kind="stable")
