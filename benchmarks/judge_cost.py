@@ -91,7 +91,7 @@ def client(count: int) -> None:
 
 
 def _side_by_side(url: str, count: int, concurrency: int) -> dict[str, tuple[float, float]]:
-    """The least CPU a call and the most calls a second of each, over rounds in which they take turns."""
+    """CPU a call and calls a second of each, by the least of rounds in which they take turns."""
     from podium.judge import HttpJudge, judge_pairs
     from podium.judge.prompt import Asked, Prompt
 
@@ -114,18 +114,19 @@ def _side_by_side(url: str, count: int, concurrency: int) -> dict[str, tuple[flo
     few = count // 4
     for run in ways.values():
         run(few)  # warm
-    best = dict.fromkeys(ways, (np.inf, 0.0))
+    least = {(name, calls): (np.inf, np.inf) for name in ways for calls in (few, count)}
     for _ in range(ROUNDS):
-        for name, run in ways.items():
-            spent = []
-            for calls in (few, count):  # the difference of the two: opening, the last report and imports are in both
-                cpu, wall = time.process_time(), time.perf_counter()
-                run(calls)
-                spent.append((time.process_time() - cpu, time.perf_counter() - wall))
-            cpu, wall = (spent[1][k] - spent[0][k] for k in (0, 1))
-            more = count - few
-            best[name] = (min(best[name][0], cpu / more), max(best[name][1], more / max(wall, 1e-9)))
-    return best
+        for (name, calls), (cpu, wall) in least.items():
+            begun, since = time.process_time(), time.perf_counter()
+            ways[name](calls)
+            spent = time.process_time() - begun, time.perf_counter() - since
+            least[name, calls] = min(cpu, spent[0]), min(wall, spent[1])
+    more = count - few
+    found = {}
+    for name in ways:  # the difference of many calls and few: opening, the last report and imports are in both
+        cpu, wall = (least[name, count][k] - least[name, few][k] for k in (0, 1))
+        found[name] = cpu / more, more / wall
+    return found
 
 
 # Pairs beside an ideal asker
