@@ -210,6 +210,25 @@ def test_refusals_of_a_label_ranker():
     LabelRanker(max_relevance=1e-300, C=1.0, surrogate="univariate").fit(X, Y * 1e-300)
 
 
+@pytest.mark.parametrize("learner", [LabelRanker("sum@1", C=1.0, surrogate="univariate"), OnlineLabelRanker("sum@1")])
+def test_columns_of_y_in_another_order_are_not_taken_for_the_labels_that_were_learned(learner):
+    X, Y = problem()
+    named = pl.DataFrame(Y, schema=["sport", "money", "law"])
+    learner.fit(X, named)
+    score, scores = learner.score(X, named), learner.decision_function(X)
+    for turned, says in (
+        (named[["sport", "law", "money"]], "column 2 of y is 'law', but 'money' was learned there"),
+        (named.rename({"law": "arts"}), "column 3 of y is 'arts', but 'law' was learned there"),
+    ):
+        for call in (learner.score, learner.partial_fit):
+            with pytest.raises(InputError, match=says):
+                call(X, turned)
+    assert (learner.decision_function(X) == scores).all()
+    assert learner.score(X, Y) == score  # columns without names count as they come
+    unnamed = learner.fit(X, Y)
+    assert unnamed.score(X, named) == unnamed.score(X, Y)
+
+
 def test_what_partial_fit_cannot_go_on_from():
     X, Y = problem()
     ranker = LabelRanker(scorer=LinearRegression()).fit(X, Y).set_params(scorer="linear")

@@ -11,6 +11,7 @@ from podium.data.validation import check_is_fitted, choice_option, number_option
 from podium.errors import InputError, Option
 from podium.metrics import ranking_report
 from podium.metrics.names import Metric, parse
+from podium.multilabel.columns import check_columns
 from podium.multilabel.inputs import (
     forget,
     labels_by_rank,
@@ -106,6 +107,7 @@ class OnlineLabelRanker(BaseEstimator):
                 raise InputError(
                     f"y has {counted(len(labels), 'label')}, but the first examples had {len(self.labels_)}"
                 )
+            check_columns(y, self.labels_)
             learn = {"marginal": self._learn_marginal, "threshold": self._learn_threshold, "hedge": self._learn_hedge}
             lost = learn[self.mode_](X, relevance, weight, loss)
             self.losses_ = np.concatenate([getattr(self, "losses_", np.zeros(0)), lost])
@@ -131,6 +133,7 @@ class OnlineLabelRanker(BaseEstimator):
         """Minus the mean loss: larger is better."""
         scores = self.decision_function(X)
         relevance, _ = read_relevance(y, scores.shape[0])
+        check_columns(y, self.labels_)
         return -float(_losses(relevance, scores, parse(self.loss)).mean())
 
     def __sklearn_tags__(self) -> Any:

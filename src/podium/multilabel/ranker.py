@@ -13,6 +13,7 @@ from podium.engine import Engine, running
 from podium.errors import InputError, Option
 from podium.metrics import ranking_report
 from podium.metrics.names import Metric, parse
+from podium.multilabel.columns import check_columns
 from podium.multilabel.inputs import (
     finite_scores,
     forget,
@@ -165,6 +166,7 @@ class LabelRanker(BaseEstimator):
         with unchanged_on_error(self):
             first = not hasattr(self, "labels_")
             X, relevance, weight, loss = self._start(X, y, sample_weight, reset=first)
+            check_columns(y, self.labels_)
             targets = targets_for(loss, relevance, self.top_, weight, alone=True)
             if not hasattr(self, "stream_"):
                 self.stream_ = self._stream()
@@ -268,6 +270,7 @@ class LabelRanker(BaseEstimator):
         """Minus the mean loss: larger is better."""
         scores = self.decision_function(X)
         relevance, _ = read_relevance(y, scores.shape[0])
+        check_columns(y, self.labels_)
         weight = read_weights(sample_weight, scores.shape[0])
         lost = ranking_report(relevance, scores, metrics=[self.loss], clip=True).per_row
         return -float(np.average(next(iter(lost.values())), weights=weight))
