@@ -125,6 +125,8 @@ def test_a_chain_of_pairs_leaves_nothing_to_test():
         found = diagnose(Comparisons.from_pairs([("a", "b"), ("b", "a"), ("b", "c"), ("c", "b"), ("a", "b")]))
     assert "nothing to test" in found.findings()[0].text
     assert found.to_dict()["tests"]["dispersion"] is None
+    for test in (found.largest, found.dispersion, found.cyclic):  # every outcome fits as well
+        assert (test.p_value, test.enough, test.significant) == (1.0, False, False)
 
 
 def test_reliability_grows_with_the_votes_and_is_one_for_certain_ones():

@@ -248,7 +248,7 @@ def _together(measured: Floats, drawn: Floats) -> tuple[Floats, Floats]:
 
 def _shares(drawn: Floats, measured: Floats) -> Floats:
     """P-values: the share of redraws that reach each measure, the votes themselves counted among them."""
-    # Equal in exact arithmetic must count as equal.
-    reached = (drawn >= measured - 1e-9 * np.abs(np.vstack([measured, drawn])).max(axis=0)).sum(axis=0)
+    # Equal in exact arithmetic must count as equal, and what does not exist (NaN) is no rarer than its redraws.
+    reached = (~(drawn < measured - 1e-9 * np.abs(np.vstack([measured, drawn])).max(axis=0))).sum(axis=0)
     shares: Floats = (1.0 + reached) / (1.0 + len(drawn))
     return shares
