@@ -5,6 +5,8 @@ import io
 import os
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 
@@ -96,6 +98,13 @@ def test_files_of_a_folder_are_sorted_and_say_what_their_folders_say(tmp_path):
         if said:
             with pytest.raises(InputError, match=said):
                 find_sources(source)
+    columns = {"winner": ["tea"], "loser": ["milk"]}
+    rows = [("tea", "milk")]
+    for data in (pd.DataFrame(columns), pl.DataFrame(columns), pl.LazyFrame(columns), columns, rows, np.array(rows)):
+        with pytest.raises(
+            InputError, match=f"cannot read from a {type(data).__name__}; .* taken by Comparisons.from_frame"
+        ):
+            find_sources(data)
     (tmp_path / "empty").mkdir()
     with pytest.raises(
         InputError, match=r"folder .*empty holds no data files; expected names that end in \.csv, \.tsv"

@@ -12,7 +12,7 @@ import os
 import re
 import sys
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -93,12 +93,24 @@ def find_sources(source: Any, format: str | None = None) -> list[Source]:
         return [Source(name if isinstance(name, str) else "the open file", stream=source, format=kind)]
     if isinstance(source, (str, os.PathLike)):
         return _find_path(os.fspath(source), kind)
+    if _holds_rows(source):
+        raise InputError(
+            f"cannot read from a {type(source).__name__}; give a path, a list of paths, or an open file. "
+            "Votes in a table or a list are taken by Comparisons.from_frame and from_pairs, "
+            "orders in a list by Rankings.from_lists"
+        )
     if isinstance(source, Iterable) and not isinstance(source, bytes):
         sources = [one for part in source for one in find_sources(part, format)]
         if not sources:
             raise InputError("no files: the list of paths is empty")
         return sources
     raise InputError(f"cannot read from {source!r}; give a path, a list of paths, or an open file")
+
+
+def _holds_rows(source: Any) -> bool:
+    """Whether this is a table, columns or a list of rows, whose parts nobody means as paths."""
+    rows = isinstance(source, list | tuple) and any(isinstance(part, list | tuple | Mapping) for part in source)
+    return rows or hasattr(type(source), "columns") or isinstance(source, Mapping) or getattr(source, "ndim", 1) > 1
 
 
 def refuse_twice(sources: Iterable[Source]) -> None:
