@@ -525,6 +525,12 @@ def test_goodness_of_fit_says_what_it_cannot_do():
         )
 
 
+def test_lists_and_tables_are_told_how_to_become_rankings():
+    for data in ([["a", "b", "c"]], {"Rank 1": ["a"], "Rank 2": ["b"]}):
+        with pytest.raises(InputError, match=r"takes Rankings or Comparisons, not .* by Rankings.from_lists"):
+            PlackettLuce().fit(data)
+
+
 def test_very_many_rankings_have_the_optimum_of_few_passes(monkeypatch):
     """Started from some of the rankings and with an old Hessian, the optimum is that of plain Newton."""
     rng = np.random.default_rng(15)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass, fields
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 import numpy as np
@@ -164,7 +166,12 @@ class Rankings:
         labels, sizes, tied = _flat(lists)
         choices, rest_sizes = _flat_offers(offered, len(sizes))
         known: Sequence[Hashable]
-        codes, known = encode([*labels, *choices], "item") if labels or choices else (np.empty(0, np.int32), ())
+        try:
+            codes, known = encode([*labels, *choices], "item") if labels or choices else (np.empty(0, np.int32), ())
+        except InputError as problem:
+            _refuse_label(problem, labels, sizes)
+            _refuse_label(problem, choices, rest_sizes, " of offered")
+            raise
         if items is not None:
             codes, known = _among(items, codes, known)
         item, start = codes[: len(labels)], _starts(sizes)
@@ -517,7 +524,10 @@ def as_rankings(lists: Any, method: str = "fit") -> Rankings:
     """What was given, if it is `Rankings`."""
     if isinstance(lists, Rankings):
         return lists
-    raise InputError(f"{method} takes Rankings, not {type(lists).__name__}; make them by Rankings.from_lists(...)")
+    raise InputError(
+        f"{method} takes Rankings or Comparisons, not {type(lists).__name__}; "
+        "make them by Rankings.from_lists(...), or read a file by podium.read_rankings(...)"
+    )
 
 
 def _flat(lists: Iterable[Iterable[Any]]) -> tuple[list[Hashable], list[int], list[int]]:
@@ -540,6 +550,16 @@ def _flat(lists: Iterable[Iterable[Any]]) -> tuple[list[Hashable], list[int], li
                 tied.append(int(number > 0))
         sizes.append(len(labels) - before)
     return labels, sizes, tied
+
+
+def _refuse_label(problem: InputError, labels: list[Hashable], sizes: list[int], of: str = "") -> None:
+    """Name the list whose label was refused; the labels were numbered one after the other."""
+    starts = _starts(sizes)
+    for row, (begin, end) in enumerate(pairwise(starts), start=1):
+        try:
+            encode(labels[begin:end], "item")
+        except InputError as own:
+            raise InputError(re.sub(r"^row \d+", f"row {row}{of}", str(own))) from problem
 
 
 def _is_list(thing: Any) -> bool:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from podium.data.comparisons import Comparisons, as_comparisons
 from podium.data.features import FeatureSpec, read_features, warn_of_columns
-from podium.data.rankings import MAX_DENSE_ITEMS, Rankings
+from podium.data.rankings import MAX_DENSE_ITEMS, Rankings, as_rankings
 from podium.data.tables.labels import as_column
 from podium.data.validation import choice_option, flag_option, number_option, seed_option, whole_option
 from podium.errors import ConvergenceError, InputError, InPython, Option
@@ -165,8 +165,8 @@ class PlackettLuce(FeatureScores, Ranker):
         `features` (and `id`) are as in `RABF.fit`: an array with a row for each of `rankings.items`, or a frame or
         mapping by label, which may hold more items.
         """
-        lists = rankings if isinstance(rankings, Rankings) else None
-        votes = None if lists is not None else as_comparisons(rankings)
+        votes = rankings if isinstance(rankings, Comparisons) else None
+        lists = None if votes is not None else as_rankings(rankings)
         self._check(len((lists or votes).items), features is not None)  # type: ignore[union-attr]  # one is there
         data = _Data(lists, None) if votes is None else _Data(None, votes, half=self.ties == "efron")
         if self.ties == "davidson" and _ties_only(data.lists):
