@@ -132,6 +132,7 @@ def test_every_formula_can_be_drawn_without_a_network(monkeypatch):
 
 COPIED = {
     ">>> a = 1\n>>> for b in [a]:\n...     print(b)\n1\n": "a = 1\nfor b in [a]:\n    print(b)",
+    ">>> for b in []:\n...     pass\n>>> c = [\n...     1]\n>>> c\n": "for b in []:\n    pass\n\nc = [\n    1]\n\nc",
     "$ podium rank a.csv\nrank  item\n   1  tea\n$ ls\na.csv\n": "podium rank a.csv\nls",
     "$ cat > a <<EOF\nx\nEOF\n$ echo one \\\n  two\none two\n": "cat > a <<EOF\nx\nEOF\necho one \\\n  two",
     "make demo\n": "make demo",

@@ -1,8 +1,16 @@
 // A button on every example that copies what one types: no prompts, no output.
 function typed(text) {
   const lines = text.replace(/\n$/, "").split("\n");
-  if (lines.some((line) => line.startsWith(">>> ")))
-    return lines.filter((line) => /^(>>>|\.\.\.)( |$)/.test(line)).map((line) => line.slice(4)).join("\n");
+  if (lines.some((line) => line.startsWith(">>> "))) {
+    const kept = [];
+    let block = false; // the line before is of an indented block, which a prompt ends by an empty line
+    for (const line of lines.filter((line) => /^(>>>|\.\.\.)( |$)/.test(line))) {
+      if (block && line.startsWith(">>>")) kept.push("");
+      kept.push(line.slice(4));
+      block = line.startsWith("...  ");
+    }
+    return kept.join("\n");
+  }
   if (!lines.some((line) => line.startsWith("$ "))) return lines.join("\n");
   const kept = [];
   let until = null; // the last line of a here-document
