@@ -139,6 +139,22 @@ COPIED = {
 }
 
 
+def test_a_word_in_a_narrow_table_is_not_broken_into_letters():
+    path = browser_path()
+    playwright = pytest.importorskip("playwright.sync_api")
+    with playwright.sync_playwright() as engine:
+        browser = engine.chromium.launch(executable_path=path, args=list(BROWSER_FLAGS))
+        page = browser.new_page(viewport={"width": 390, "height": 600})
+        cells = "".join(f"<td>{each}</td>" for each in ("<code>unknown</code>", "who " * 50, "what " * 50))
+        page.set_content(
+            f"<article><table class=docutils><tr>{cells}</tr></table><p><code>{'a' * 200}</code></p></article>"
+        )
+        page.add_style_tag(path=ROOT / "docs" / "_static" / "podium.css")
+        assert page.evaluate("document.querySelector('td code').getClientRects().length") == 1
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        browser.close()
+
+
 def test_what_is_copied_is_what_one_types(tmp_path):
     """The button's own function in a browser; what it gives of a console block is what `examples` runs."""
     path = browser_path()
