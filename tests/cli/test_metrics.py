@@ -77,11 +77,20 @@ def test_queries_with_nothing_relevant_count_as_in_trec_or_are_left_out(files, c
         ("query_id,doc_id,relevance", "query_id,doc_id,score"),  # as ir_datasets
         ("qid,docno,label", "qid,docno,score"),  # as PyTerrier
         ("query-id,corpus-id,score", "query-id,corpus-id,score"),  # as BEIR
+        ("Query ID,Doc ID,Relevance", "QID,DocNo,Score"),  # as people
     ],
 )
 def test_columns_go_by_their_usual_names(files, capfd, judged, run):
     (files / "j.csv").write_text(f"{judged}\nq1,a,1\nq1,b,0\n")
     (files / "r.csv").write_text(f"{run}\nq1,a,1\nq1,b,2\n")
+    out, _ = ok(capfd, files / "j.csv", files / "r.csv", "-m", "rr", "--format", "json")
+    assert json.loads(out)[0]["mean"] == 0.5
+
+
+def test_texts_and_inner_numbers_beside_ids_are_not_taken_for_these(files, capfd):
+    """A run as PyTerrier's retrievers give it, in their columns: the text of the query, and the index's own numbers."""
+    (files / "j.csv").write_text("qid,docno,label,query,document\nq1,a,1,what is it,a text\nq1,b,0,what is it,b text\n")
+    (files / "r.csv").write_text("qid,docid,docno,rank,score,query\nq1,17,a,1,1,what is it\nq1,4,b,0,2,what is it\n")
     out, _ = ok(capfd, files / "j.csv", files / "r.csv", "-m", "rr", "--format", "json")
     assert json.loads(out)[0]["mean"] == 0.5
 

@@ -63,8 +63,12 @@ def test_relevance_goes_by_each_of_its_names(name, tmp_path):
     assert found.dtypes[2] == pl.Float64
 
 
-def test_the_first_name_of_a_column_is_taken(tmp_path):
+def test_the_first_name_of_a_column_is_taken_but_ids_before_what_may_be_texts(tmp_path):
     pl.DataFrame({"score": [0.5], "relevance": [3], "qid": ["z"], "query": ["q"], "doc": ["a"]}).write_csv(
+        tmp_path / "judged.csv"
+    )
+    assert read_judgements(tmp_path / "judged.csv").rows() == [("z", "a", 3.0)]
+    pl.DataFrame({"score": [0.5], "rel": [3], "label": [2], "Topic": ["q"], "doc": ["a"]}).write_csv(
         tmp_path / "judged.csv"
     )
     assert read_judgements(tmp_path / "judged.csv").rows() == [("q", "a", 3.0)]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from podium.data.files import read_table
-from podium.data.tables.names import listed
+from podium.data.tables.names import Names, listed
 from podium.errors import InputError
 from podium.metrics.report import Report, ranking_report
 from podium.text import counted, some
@@ -25,6 +25,7 @@ COLUMNS = {
     "relevance": ("relevance", "rel", "label", "grade", "score"),
     "score": ("score", "sim", "similarity"),
 }
+BESIDE_IDS = {"query", "topic", "doc", "docid", "document"}  # texts, or PyTerrier's inner numbers, if ids are there too
 WANTED = {"query": "names", "doc": "names"}
 QRELS = (r"^\s*(?<query>\S+)\s+\S+\s+(?<doc>\S+)\s+(?<value>\S+)\s*$", "query 0 document relevance")
 RUN = (r"^\s*(?<query>\S+)\s+\S+\s+(?<doc>\S+)\s+\S+\s+(?<value>\S+)\s+\S+\s*$", "query Q0 document rank score tag")
@@ -123,15 +124,16 @@ def _read_named(path: Any, value: str) -> pl.DataFrame:
         if str(problem).startswith(str(path)):
             raise
         raise InputError(f"{path}: ", *problem.args) from problem
-    names = {}
+    there, names = Names(table.columns, {}), {}
     for role in ("query", "doc", value):
-        known = [name for name in COLUMNS[role] if name in table.columns and name not in names]
-        if not known:
+        known = {alias: alias if alias in table.columns else there.one(alias) for alias in COLUMNS[role]}
+        found = [(alias, name) for alias, name in known.items() if name is not None and name not in names]
+        if not found:
             raise InputError(
                 f"{path} has no column {role!r}, nor {', '.join(COLUMNS[role][1:])}; found {listed(table.columns)}: "
                 f"call one of them {role}"
             )
-        names[known[0]] = role
+        names[next((name for alias, name in found if alias not in BESIDE_IDS), found[0][1])] = role
     frame = table.select(list(names)).rename(names).with_row_index("row", offset=1)
     if names.get("score") == "relevance":
         _refuse_scores(path, frame)
