@@ -13,7 +13,7 @@ from podium.ordinal.base import OrdinalClassifier, row_count, weights_of
 from podium.ordinal.forms import as_range, number_of
 from podium.ordinal.labels import Array, class_list, code_of, read_labels
 from podium.ordinal.scaling import FeatureScale
-from podium.text import counted
+from podium.text import counted, some
 
 __all__ = ["OnlineClassifier"]
 
@@ -286,7 +286,7 @@ class OnlineClassifier(OrdinalClassifier):
             missing = [name for name in names if name not in x]
             if missing or len(x) != len(names):
                 extra = [name for name in x if name not in set(names)]
-                raise InputError(f"the example lacks the features {missing} and has the unknown ones {extra}")
+                raise InputError(_other_names(missing, extra))
             x = [x[name] for name in names]
         return self._numbers_of(x)
 
@@ -453,3 +453,9 @@ def _generator(seed: Any) -> np.random.Generator:
     if isinstance(seed, np.random.RandomState):
         return np.random.default_rng(seed.randint(2**31))
     return np.random.default_rng(seed)
+
+
+def _other_names(missing: list[str], extra: list[str]) -> str:
+    wrong = {"lacks the features": missing, "has the unknown features": extra}
+    said = " and ".join(f"{what} {some(names)}" for what, names in wrong.items() if names)
+    return f"the example {said}; name each feature of the first example or table, and no other"
