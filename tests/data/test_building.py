@@ -1,5 +1,7 @@
 """Votes put together from codes, arrays and each other: every column of the result, and each refusal."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 
@@ -264,3 +266,16 @@ def test_every_row_of_votes_with_its_outcome_and_weight():
     assert [column.tolist() for column in votes().vote_rows()[2:]] == [[1.0, 1.0], [1.0, 1.0]]
     assert [votes().noun, votes(vote_is="game").noun, Comparisons.from_rankings([["a", "b"]]).noun] == [
         "vote", "game", "pair"]  # fmt: skip
+
+
+def test_counts_of_a_counter_are_not_lost():
+    cast = Counter([("a", "b"), ("a", "b"), ("b", "a")])
+    for build in (Comparisons.from_pairs, lambda them: Comparisons.from_arrays(them, them)):
+        with pytest.raises(InputError, match=r"a Counter is no column; .* that is elements\(\); or .* a column count"):
+            build(cast)
+    assert len(Comparisons.from_pairs(cast.elements())) == 3
+    counted = {"winner": [won for won, _ in cast], "loser": [lost for _, lost in cast], "count": [*cast.values()]}
+    assert (
+        Comparisons.from_frame(counted).pairs.left_wins.sum() + Comparisons.from_frame(counted).pairs.right_wins.sum()
+        == 3
+    )

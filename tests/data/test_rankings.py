@@ -3,6 +3,7 @@
 import io
 import itertools
 import json
+from collections import Counter
 
 import numpy as np
 import polars as pl
@@ -227,6 +228,8 @@ def test_too_many_pairs_are_refused_before_they_are_made():
         (lambda: Rankings.from_lists([["a", "a"]]), "row 1: 'a' appears twice in the ranking"),
         (lambda: Rankings.from_lists([["a", ["b", "a"]]]), "row 1: 'a' appears twice in the ranking"),
         (lambda: Rankings.from_lists("ab"), "give a list of lists"),
+        (lambda: Rankings.from_lists(Counter({("a", "b"): 3})), "rankings are a Counter, whose values would be lost"),
+        (lambda: Comparisons.from_rankings({("a", "b"): 3}), "rankings are a dict, whose values would be lost"),
         (lambda: Rankings.from_lists(["ab"]), "row 1: 'ab' is not a list of items"),
         (lambda: Rankings.from_lists([["a", None]]), "row 1: item is missing"),
         (lambda: Rankings.from_lists([["a", "b"], [], ["b", ["a", float("nan")]]]), r"row 3: item is missing \(nan\)"),

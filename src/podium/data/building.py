@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -220,7 +220,12 @@ def squared_weights(votes: Comparisons) -> NDArray[np.float64]:
 
 
 def _column(name: str, values: Any) -> Any:
-    """A column that has a length; iterators are read."""
+    """A column that has a length; iterators are read. A mapping has values, too, and these would be lost."""
+    if isinstance(values, Mapping):
+        raise InputError(
+            f"{name}: a {type(values).__name__} is no column; give a list or an array, one entry a row. "
+            "Of a Counter that is elements(); or give Comparisons.from_frame a column count"
+        )
     try:
         len(values)
         return values

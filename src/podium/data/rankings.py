@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, fields
 from functools import cached_property
 from itertools import pairwise
@@ -532,6 +532,11 @@ def as_rankings(lists: Any, method: str = "fit") -> Rankings:
 
 def _flat(lists: Iterable[Iterable[Any]]) -> tuple[list[Hashable], list[int], list[int]]:
     """All labels one after the other, how many each list has, and which share the place of the one before."""
+    if isinstance(lists, Mapping):
+        raise InputError(
+            f"rankings are a {type(lists).__name__}, whose values would be lost; give a list of lists of items, best "
+            "first. Of a Counter that is elements()"
+        )
     if not _is_list(lists):
         raise InputError(f"rankings are {lists!r}; give a list of lists of items, best first")
     labels: list[Hashable] = []
