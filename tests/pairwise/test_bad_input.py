@@ -3,6 +3,7 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from podium import (
@@ -11,9 +12,11 @@ from podium import (
     Comparisons,
     CrowdBradleyTerry,
     DynamicBradleyTerry,
+    Elo,
     LeastSquares,
+    OnlineRABF,
 )
-from podium.errors import PodiumError, PodiumWarning
+from podium.errors import InputError, PodiumError, PodiumWarning
 
 RANKERS = {
     "BradleyTerry": lambda votes: BradleyTerry().fit(votes),
@@ -74,3 +77,14 @@ def test_a_right_answer_or_a_sentence(ranker, case):
         assert ranking.order[0] == BEST[case]
     assert np.all(lower <= ranking.scores + 1e-9)
     assert np.all(ranking.scores <= upper + 1e-9)
+
+
+@pytest.mark.parametrize("ranker", [Elo, OnlineRABF])
+@pytest.mark.parametrize("nothing", [None, float("nan"), pd.NA, pd.NaT, "", "  "])
+def test_a_single_vote_names_both_items(ranker, nothing):
+    """As every row of a file must: a NaN is no other NaN's equal, and would be a new item each time."""
+    model = ranker().update("tea", "milk")
+    for role, pair in (("winner", (nothing, "milk")), ("loser", ("tea", nothing))):
+        with pytest.raises(InputError, match=f"{role} is missing"):
+            model.update(*pair)
+    assert model.ranking_.items == ("tea", "milk")
