@@ -82,7 +82,9 @@ def save(model: object, path: str | os.PathLike[str]) -> None:
     Raises `InputError` when the model holds something that only pickle could store.
     """
     if _name_of(type(model)) is None:
-        raise InputError(f"cannot save a {type(model).__name__}; model files hold {', '.join(sorted(KNOWN))}")
+        raise InputError(
+            f"cannot save a {type(model).__name__}; model files hold {', '.join(filter(_is_public, sorted(KNOWN)))}"
+        )
     arrays: list[np.ndarray] = []
     header = {"podium": __version__, "format": FORMAT, "model": _pack(model, arrays, type(model).__name__)}
     text = json.dumps(header, allow_nan=False, indent=1)
@@ -91,6 +93,12 @@ def save(model: object, path: str | os.PathLike[str]) -> None:
         for number, array in enumerate(arrays):
             with archive.open(f"{number}.npy", "w", force_zip64=True) as member:
                 np.lib.format.write_array(member, array, allow_pickle=False)
+
+
+def _is_public(name: str) -> bool:
+    """Whether users meet this class; the others are parts of models."""
+    rooms = map(importlib.import_module, ("podium", "podium.ordinal", "podium.multilabel"))
+    return any(name in room.__all__ for room in rooms)
 
 
 def load(path: str | os.PathLike[str]) -> Any:
