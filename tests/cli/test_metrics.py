@@ -300,6 +300,8 @@ def test_one_query_has_a_difference_and_no_p(files, capfd):
     assert json.loads(out)[0]["p_value"] is None
     assert "1 judged query" in err
     assert "no p-value from one query" in err
+    assert "Student" not in err  # of a test that could not be made, in the table neither
+    assert "better" not in ok(capfd, files / "qrels", files / "run", files / "other", "-m", "rr")[1]
 
 
 def test_what_needs_two_runs_says_so(files, capfd):

@@ -149,7 +149,8 @@ def metrics(
     else:
         out.write(_means(reports, comparison, typed))
     if comparison is not None:
-        say(_words(comparison, differences))
+        if not np.isnan(comparison.p_values).all():
+            say(_words(comparison, differences))
         if comparison.has_untested:
             without = np.isnan(comparison.differences)
             if (np.isnan(comparison.p_values) & ~without).any():
