@@ -730,3 +730,39 @@ def test_marks_asked_for_on_the_set_up_page_are_on_the_live_page(served, width, 
         page.screenshot(path=f"{folder}/live-{width}-{scheme}.png", full_page=True)
     page.goto(f"{served.url}/o/setup")
     assert page.get_by_label("Grades", exact=True).input_value() == "A=70, B=40"
+
+
+def test_escape_skips_and_reports_nothing(served):
+    page = served.judge()
+    first = shown(page)
+    for key, dialog in (("s", "#skip"), ("f", "#report")):
+        page.wait_for_timeout(350)
+        page.keyboard.press(key)
+        page.locator(dialog).wait_for()
+        page.keyboard.press("Escape")
+        page.locator(dialog).wait_for(state="hidden")
+    press(page, "ArrowLeft", 1)
+    assert [vote.outcome for vote in served.wait_for_votes(1)] == [1.0], "the pair was still there"
+    assert shown(page) != first
+    assert page.locator("#said").inner_text() == "Left chosen"
+    page.wait_for_timeout(350)
+    page.keyboard.press("s")
+    page.get_by_role("button", name="Just skip").click()
+    assert [(vote.outcome, vote.reason) for vote in served.wait_for_votes(2)] == [(1.0, None), (None, None)]
+
+
+def test_the_completion_code_is_there_at_the_end_and_after_a_reload(served):
+    at = served.room.at
+    code = {"completion": {"code": "C0DE", "url": "https://study.example.org/done"}}
+    assert served.room.organiser.patch(at, json={"options": {"target": 2, "texts": code}}).status_code == 200
+    page = served.judge()
+    press(page, "ArrowLeft", 2)
+    for _ in range(2):
+        page.get_by_role("heading", name="Thank you").wait_for()
+        page.get_by_text("C0DE").wait_for()
+        assert page.get_by_role("link", name="Return").get_attribute("href") == "https://study.example.org/done"
+        page.reload()
+    page.get_by_role("button", name="A few more").click()
+    press(page, "ArrowLeft", 1)
+    assert page.locator("#judging").is_visible(), "who goes on is not stopped again"
+    assert len(served.wait_for_votes(3)) == 3

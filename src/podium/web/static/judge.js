@@ -65,8 +65,10 @@ function inShort(html) {
   return text.length <= SHORT ? text : "";
 }
 
+const enough = () => Boolean(target && answered >= target && !past_end);
+
 function show() {
-  current = hand[0] ?? null;
+  current = enough() ? null : hand[0] ?? null;
   progress();
   if (!current) { waitOrEnd(); return; }
   message.hidden = true;
@@ -81,7 +83,8 @@ function show() {
 
 // Without a pair: the end, or what is on its way brings the next one.
 function waitOrEnd() {
-  if (why && !outbox.entries.length) { ended(why); return; }
+  const reason = enough() && hand.length ? "target" : why;
+  if (reason && !outbox.entries.length) { ended(reason); return; }
   const kept = outbox.entries.length;
   tell(kept ? filled(words.kept, { count: kept }) : words.loading, kept ? [paragraph(words.kept_how)] : []);
   waiting = true;
@@ -190,15 +193,15 @@ function act(what) {
   if (!current || performance.now() - shown < campaign.min_ms) return;
   if (what === "tie" && !campaign.ties) return;
   if (what === "report") { choose("report", reported); return; }
-  if (what === "skip") { choose("skip", (reason) => vote("skip", reason)); return; }
+  if (what === "skip") { choose("skip", (reason) => vote("skip", reason === "skip" ? null : reason)); return; }
   vote(what);
 }
 
 function choose(name, then) {
   const dialog = $(`#${name}`), about = current;
-  dialog.returnValue = "cancel";
+  dialog.returnValue = ""; // as Escape and "Cancel" leave it
   dialog.showModal();
-  dialog.addEventListener("close", () => { if (dialog.returnValue !== "cancel" && current === about) then(dialog.returnValue); }, { once: true });
+  dialog.addEventListener("close", () => { if (dialog.returnValue && current === about) then(dialog.returnValue); }, { once: true });
 }
 
 function vote(what, reason) {
@@ -210,8 +213,7 @@ function vote(what, reason) {
   if (what !== "skip") { answered += 1; since += 1; }
   say(words[`said_${NARROW.matches ? STACKED[what] ?? what : what}`]);
   if (trying) why = hand.length ? null : "done"; else outbox.add({ vote: sent });
-  if (what !== "skip" && target && answered === target && !past_end) { progress(); ended("target"); return; }
-  if (what !== "skip" && campaign.break_every && since >= campaign.break_every) { since = 0; rest(); return; }
+  if (what !== "skip" && !enough() && campaign.break_every && since >= campaign.break_every) { since = 0; rest(); return; }
   show();
 }
 
@@ -226,7 +228,7 @@ async function undo() {
   outbox.add({ undo: { id: newId(), of: last.id } });
   answered = Math.max(0, answered - last.counted);
   say(words.said_undo);
-  if (last.question) show(); else waiting = !hand.length; // the pair comes with the answer
+  if (last.question) show(); else waiting = !current; // the pair comes with the answer
 }
 
 async function reported(side) {
@@ -333,10 +335,10 @@ async function start() {
     lay(answer.campaign);
     changed();
     if (!trying) outbox.retry();
-    past_end = Boolean(target && answered >= target);
     if (why === "comprehension") { understand(); return; }
     const known = lastRead();
-    if (hand.length && !known && answered === 0) begin();
+    if (enough()) show();
+    else if (hand.length && !known && answered === 0) begin();
     else if (hand.length && known && known < campaign.version) begin(words.changed);
     else show();
   } catch (problem) {
