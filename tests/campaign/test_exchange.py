@@ -288,3 +288,41 @@ def test_a_damaged_zip_is_refused_in_a_sentence(bench, tmp_path):
         read_archive(bench.store, str(newer))
     assert not is_archive(str(newer))
     assert len(bench.read(lambda reader: reader.campaigns())) == 1
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl", "parquet", "journal"])
+def test_an_export_taken_back_into_its_own_campaign_adds_nothing(bench, tmp_path, form):
+    path = tmp_path / f"votes.{form.replace('journal', 'jsonl')}"
+    if form == "journal":
+        path.write_text("".join(journal_lines(bench.content(), rows_of(bench))))
+    else:
+        write_table(votes_frame(bench.content(), rows_of(bench)), path)
+    before, judges = live_rows(bench.content()), len(bench.content().judges)
+    done = import_votes(bench.store, bench.id, str(path), bench.now)
+    assert (done.votes, done.judges) == (0, 0)
+    assert done.repeated == (len(rows_of(bench)) if form == "journal" else len(before))
+    assert live_rows(bench.content()) == before
+    assert len(bench.content().judges) == judges
+
+
+def test_a_log_that_has_grown_adds_its_new_rows_alone(store, tmp_path):
+    bench = Bench(store, items=3, judges=("ann",))
+    path = tmp_path / "log.jsonl"
+    at = "2026-01-01T00:00:0"
+    lines = [
+        '{"podium": "journal"}',
+        f'{{"left": "item 0", "right": "item 1", "outcome": 1, "judge": "ann", "time": "{at}1Z"}}',
+        f'{{"left": "item 0", "right": "item 1", "outcome": 1, "judge": "bob", "time": "{at}1Z"}}',
+        f'{{"left": "item 2", "right": "item 1", "outcome": 1, "judge": "ann", "time": "{at}2Z"}}',
+        f'{{"podium": "undo", "row": 4, "judge": "ann", "time": "{at}3Z"}}',
+        f'{{"left": "item 2", "right": "item 1", "outcome": 0, "judge": "ann", "time": "{at}4Z"}}',
+        f'{{"podium": "undo", "row": 2, "judge": "ann", "time": "{at}5Z"}}',
+        '{"podium": "exclude", "judge": "bob"}',
+    ]
+    counts = []
+    for length in (3, 4, 6, 8):
+        path.write_text("\n".join(lines[:length]) + "\n")
+        done = import_votes(store, bench.id, str(path), bench.now)
+        counts.append((done.votes, done.repeated, done.judges))
+    assert counts == [(2, 0, 2), (1, 2, 0), (2, 3, 0), (1, 5, 0)]
+    assert live_rows(bench.content()) == [("ann (import)", "item 2", "item 1", 0.0)]

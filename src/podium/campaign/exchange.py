@@ -16,6 +16,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from podium._version import __version__
 from podium.campaign.items import Items
 from podium.campaign.marks import Marked, with_marks
@@ -29,12 +31,15 @@ if TYPE_CHECKING:
 
     from podium.campaign.standing import Standing
     from podium.store.base import Store
+    from podium.store.reader import Reader
     from podium.store.writer import Writer
 
 __all__ = ["Imported", "import_votes", "journal_lines", "ranking_frame", "votes_frame"]
 
 MAX_VOTES_OF_COMMIT = 2000  # votes of a commit
 JOURNAL_FORMAT = 2  # of the journal whose rows these are
+IMPORTED = " (import)"  # behind the name of a judge of a file, where a person has that name
+MS_OF_DAY = 86_400_000
 
 
 def moment(at: int | None) -> str | None:
@@ -166,8 +171,9 @@ class _Read:
 def import_votes(store: Store, campaign: int, path: str, now: int, *, add: bool = False) -> Imported:
     """Add the votes of a file: a journal, or any table of votes. The same file again adds nothing.
 
-    With `add`, items the campaign does not have are added; else they are refused. Votes come under judges of kind
-    "import", never under those of people with links.
+    Nor does a vote that the log has with its time: a journal that has grown, or an export of this campaign, adds what
+    is new. With `add`, items the campaign does not have are added; else they are refused. Votes come under judges of
+    kind "import", never under those of people with links.
     """
     data = Path(path).read_bytes() if Path(path).is_file() else None
     if data is None:
@@ -175,6 +181,10 @@ def import_votes(store: Store, campaign: int, path: str, now: int, *, add: bool 
     mark = hashlib.sha256(data).hexdigest()[:16]
     rows, excluded = _read_journal(path, data) if _is_journal(data) else (_read_table(path), set[str]())
     labels = {label: None for row in rows if row.undoes is None for label in (row.left, row.right)}
+    seqs = store.read(partial(_there, campaign=campaign, rows=rows)) if any(row.at for row in rows) else {}
+    there = {row.judge for row in rows if row.line in seqs}
+    rows = [row for row in rows if row.line not in seqs]
+    repeated = len(seqs)
     names = list(dict.fromkeys([row.judge for row in rows]))
 
     def prepare(writer: Writer) -> tuple[int, dict[str, int], dict[str | None, int], int]:
@@ -190,15 +200,15 @@ def import_votes(store: Store, campaign: int, path: str, now: int, *, add: bool 
             known |= {item.label: item.code for item in added}
         before = len(writer.judges(campaign))
         who = {name: _import_judge(writer, name, now) for name in names}
-        for name in excluded & {name for name in names if name is not None}:
-            if writer.judge(campaign, who[name]).state != "excluded":
-                writer.change_judge(who[name], state="excluded")
-                writer.append_event(Event("judge", {"judge": who[name], "to": "excluded"}, at=now))
+        for name in excluded & {name for name in there.union(names) if name is not None}:
+            judge = _known_import(writer, name)[1]
+            if judge is not None and judge.state != "excluded":
+                writer.change_judge(judge.id, state="excluded")
+                writer.append_event(Event("judge", {"judge": judge.id, "to": "excluded"}, at=now))
         return len(missing), known, who, len(writer.judges(campaign)) - before
 
     added, codes, who, new = store.write(campaign, prepare)
-    stored = repeated = 0
-    seqs: dict[int, int] = {}
+    stored = 0
     for at in range(0, len(rows), MAX_VOTES_OF_COMMIT):
         piece = rows[at : at + MAX_VOTES_OF_COMMIT]
         here = store.write(campaign, partial(_append, rows=piece, mark=mark, codes=codes, who=who, seqs=seqs, now=now))
@@ -206,12 +216,40 @@ def import_votes(store: Store, campaign: int, path: str, now: int, *, add: bool 
     return Imported(stored, repeated, added, new)
 
 
-def _import_judge(writer: Writer, name: str | None, now: int) -> int:
+def _there(reader: Reader, campaign: int, rows: list[_Read]) -> dict[int, int]:
+    """Which row of the log a line is already: one with its judge, time, pair and outcome, or an undo of such a one."""
+    names = {judge.id: judge.name.removesuffix(IMPORTED) for judge in reader.judges(campaign)}
+    labels = {item.code: item.label for item in reader.items(campaign)}
+    known: dict[tuple[Any, ...], list[int]] = {}
+    undone: dict[int, int] = {}
+    for vote in reader.votes(campaign):
+        if vote.undoes is not None:
+            undone[vote.undoes] = vote.seq
+        else:
+            pair = labels[vote.left], labels[vote.right]
+            known.setdefault((names[vote.judge], vote.received, *pair, vote.outcome), []).append(vote.seq)
+    seqs: dict[int, int] = {}
+    for row in rows:
+        key = ((row.judge or "import").removesuffix(IMPORTED), row.at, row.left, row.right, row.outcome)
+        if row.undoes is None and known.get(key):
+            seqs[row.line] = known[key].pop(0)
+        elif row.undoes is not None and seqs.get(row.undoes) in undone:
+            seqs[row.line] = undone[seqs[row.undoes]]
+    return seqs
+
+
+def _known_import(writer: Writer, name: str | None) -> tuple[str, Judge | None]:
+    """The name of the judge under whom votes of this one come, and the judge if there is one."""
     label = name or "import"
     known = writer.judge_by(writer.locked.id, name=label)
     if known is not None and known.kind != "import":
-        label = f"{label} (import)"
+        label += IMPORTED
         known = writer.judge_by(writer.locked.id, name=label)
+    return label, known
+
+
+def _import_judge(writer: Writer, name: str | None, now: int) -> int:
+    label, known = _known_import(writer, name)
     if known is None:
         known = writer.add_judge(Judge(0, label, "import", made=now))
         writer.append_event(Event("judge", {"judge": known.id, "to": "active"}, at=now))
@@ -315,17 +353,23 @@ def _moment(text: Any) -> int | None:
 
 
 def _read_table(path: str) -> list[_Read]:
-    from podium.data.files import read_comparisons
+    from podium.data.files import read_comparisons, scan_table
+    from podium.data.tables.forms import LOG
 
-    votes = read_comparisons(path, keep="rows")
+    first = next(scan_table(path), None)
+    time = "time" if first is not None and set(first.columns) >= LOG | {"time"} else None
+    votes = read_comparisons(path, keep="rows", time=time)
     if votes.weight is not None or votes.margin is not None:
         raise InputError(f"{path} has weights, counts or margins; a campaign takes single votes: give one row a vote")
     names = votes.judges
     outcome = [1.0] * len(votes.left) if votes.outcome is None else ((votes.outcome + 1) / 2.0).tolist()
-    judge: list[Any] = [None] * len(votes.left) if votes.judge is None else votes.judge.tolist()
+    none: list[Any] = [None] * len(votes.left)
+    judge = none if votes.judge is None else votes.judge.tolist()
+    at = none if votes.time is None else np.rint(votes.time * MS_OF_DAY).astype(np.int64).tolist()
+    by: list[str | None] = [None if who is None else str(names[who]) for who in judge]
     return [
-        _Read(number, str(votes.items[a]), str(votes.items[b]), value, None if who is None else str(names[who]))
-        for number, (a, b, value, who) in enumerate(
-            zip(votes.left.tolist(), votes.right.tolist(), outcome, judge, strict=True), start=1
+        _Read(number, str(votes.items[a]), str(votes.items[b]), value, who, at=when)
+        for number, (a, b, value, who, when) in enumerate(
+            zip(votes.left.tolist(), votes.right.tolist(), outcome, by, at, strict=True), start=1
         )
     ]
