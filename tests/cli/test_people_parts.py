@@ -446,7 +446,9 @@ def test_a_log_of_the_whole_order_has_no_first():
 
 def test_a_password_is_not_shown():
     assert campaign._safe("campaign.db") == "campaign.db"
-    assert campaign._safe("postgresql://ann:pw@host/name") == "postgresql://host/name"
+    assert campaign._safe("postgresql://ann:p@w:1@host/name") == "postgresql://ann@host/name"
+    assert campaign._safe("postgresql:///name?user=ann&password=pw") == "postgresql:///name?user=ann&password=…"
+    assert campaign._safe("postgresql://ann@host:5/name") == "postgresql://ann@host:5/name"
     assert campaign._safe("postgresql://host/name") == "postgresql://host/name"
 
 

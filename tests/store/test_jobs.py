@@ -538,6 +538,9 @@ def test_what_postgresql_says_and_what_it_means():
     lost = store.words(OperationalError("SELECT 1", {}, psycopg.OperationalError("connection lost\nmore")))
     assert type(lost) is UnavailableError
     assert str(lost) == "PostgreSQL here/tea cannot be reached; is it running? Everything goes on when it is back"
+    told = 'connection failed: server at "::1" failed: FATAL:  database "tee" does not exist\nmore'
+    refused = str(store.words(OperationalError("", {}, psycopg.OperationalError(told))))
+    assert refused.startswith('PostgreSQL here/tea refuses the connection: database "tee" does not exist; check ')
     late = store.words(OperationalError("SELECT 1", {}, psycopg.errors.QueryCanceled("statement timeout\nmore")))
     assert type(late) is UnavailableError
     assert str(late) == "PostgreSQL here/tea cannot be used now: statement timeout; try again"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -318,6 +319,8 @@ def import_(file: str, db: str, name: str | None, add: bool) -> None:
 
 
 def _safe(db: str) -> str:
-    """The database as it can be shown: without a password."""
+    """The database as it can be shown, and typed again: without a password."""
     scheme, mark, rest = db.partition("://")
-    return f"{scheme}{mark}{rest.rpartition('@')[2]}" if mark else db
+    who, at, where = rest.rpartition("@")
+    where = re.sub(r"([?&]password=)[^&]*", r"\1…", where)
+    return f"{scheme}{mark}{who.partition(':')[0]}{at}{where}" if mark else db

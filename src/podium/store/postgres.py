@@ -56,6 +56,11 @@ class PostgresStore(Store):
                 "conflict", f"{self.name}: the change contradicts what is stored ({said}); read it again"
             )
         if isinstance(problem, OperationalError) and getattr(problem.orig, "sqlstate", None) is None:
+            _, fatal, why = said.partition("FATAL:")
+            if fatal:  # it answered
+                return UnavailableError(
+                    f"{self.name} refuses the connection: {why.strip()}; check the database, the user and the password"
+                )
             return UnavailableError(f"{self.name} cannot be reached; is it running? Everything goes on when it is back")
         return UnavailableError(f"{self.name} cannot be used now: {said}; try again")
 
