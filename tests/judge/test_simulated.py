@@ -1,7 +1,9 @@
 """The bundled model: every form of answer gives the same verdicts, and its lean is the one that is reported."""
 
 import math
+import threading
 
+import httpx
 import pytest
 
 from podium.judge import HttpJudge, judge_pairs
@@ -50,3 +52,25 @@ def test_pictures_are_judged_too(tmp_path):
     with simulated_model() as url, pytest.raises(SystemExit) as stop:
         run(["judge", str(tmp_path), "--question", "Nicer?", "--base-url", url, "--model", "simulated", "--anyway"])
     assert stop.value.code == 0
+
+
+def test_many_calls_at_once_are_all_answered():
+    at_once, said = 64, []
+    begin = threading.Barrier(at_once)
+    body = {"messages": [{"content": ""}, {"content": ""}]}
+
+    def ask(url):
+        with httpx.Client(timeout=5.0) as client:
+            begin.wait()
+            try:
+                said.append(client.post(f"{url}/chat/completions", json=body).status_code)
+            except httpx.HTTPError as problem:
+                said.append(problem)
+
+    with simulated_model() as url:
+        threads = [threading.Thread(target=ask, args=(url,)) for _ in range(at_once)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert said == [200] * at_once

@@ -38,8 +38,7 @@ def simulated_model(likes: Callable[[str], float] | None = None) -> Iterator[str
     ...     len(judge_pairs(["tea", "milk", "juice"], HttpJudge(url, "simulated"), question="Better?", seed=1).order)
     3
     """
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Chat, hidden_quality if likes is None else likes))
-    server.daemon_threads = True
+    server = _Server(("127.0.0.1", 0), partial(_Chat, hidden_quality if likes is None else likes))
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
     thread.start()
     try:
@@ -97,6 +96,11 @@ def _draw(*words: str) -> float:
     digest = hashlib.sha256("\x1f".join(words).encode()).digest()
     chance = (int.from_bytes(digest[:8], "big") + 0.5) / 2**64
     return math.log(chance / (1 - chance))
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 1024  # connections that wait: as many as calls may be out at a time
 
 
 class _Chat(BaseHTTPRequestHandler):
