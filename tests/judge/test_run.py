@@ -94,6 +94,31 @@ def test_budgets_stop_cleanly_and_costs_are_the_servers(world, tmp_path):
     assert sum(row[0] for row in rows(tmp_path / "b.db", "SELECT cost FROM call")) == pytest.approx(done.tally.cost)
 
 
+def test_calls_without_a_price_stand_beside_the_cost_of_the_others(world, tmp_path):
+    texts, _, model = world(12)
+    with Server(model) as server:
+        ask, db = HttpJudge(server.url, "tiny"), str(tmp_path / "a.db")
+        free = judge_pairs(texts, ask, db=db, budget=5, **Q).tally.words()
+        done = judge_pairs(texts, ask, db=db, budget=9, price_in=1000.0, price_out=5000.0, **Q)
+    assert free[-1].endswith("10 calls, 1,000 tokens in, 100 out")
+    assert done.tally.words()[-1].endswith(
+        f"18 calls, 1,800 tokens in, 180 out, cost {8 * 0.15:.2f}, beside 10 calls without a price"
+    )
+
+
+def test_a_judge_who_mostly_ties_is_told():
+    texts = {f"t{k}": "x" * (1 + k // 3) for k in range(6)}  # two lengths
+
+    def tie_but(question):
+        return 0.5 if len(question.left) == len(question.right) else float(len(question.left) > len(question.right))
+
+    some = judge_pairs(texts, tie_but, anyway=True, budget=15, **Q).tally
+    assert (some.pairs, some.ties) == (15, 6), "each three alike have three pairs"
+    assert not any(line.startswith("ties") for line in some.words())
+    none = judge_pairs(texts, lambda question: 0.5, anyway=True, budget=15, **Q).tally
+    assert "ties: 15 of 15 pairs, which put no item above another" in none.words()
+
+
 def test_the_same_again_asks_nothing_and_another_model_needs_another_name(world, tmp_path):
     texts, _, model = world(8)
     db = {"db": str(tmp_path / "c.db")}

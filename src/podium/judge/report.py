@@ -27,7 +27,8 @@ MINE = "campaign = :campaign AND judge = :judge"
 SUMS = (
     "SELECT sum(CASE WHEN done IS NOT NULL OR tries > 0 THEN 1 ELSE 0 END), "
     "sum(tokens_in), sum(tokens_out), max(COALESCE(counted, 0)), sum(cost), "
-    f"sum(CASE WHEN tries > 1 THEN tries - 1 ELSE 0 END) FROM call WHERE {MINE}"
+    "sum(CASE WHEN tries > 1 THEN tries - 1 ELSE 0 END), "
+    f"sum(CASE WHEN cost IS NULL AND tokens_in IS NOT NULL THEN 1 ELSE 0 END) FROM call WHERE {MINE}"
 )
 PROBLEMS = f"SELECT problem, count(*) FROM call WHERE {MINE} AND problem IS NOT NULL GROUP BY problem ORDER BY problem"
 # Outcomes for the item shown first, of each pair: as it is, turned, and whether it was turned at all.
@@ -52,7 +53,7 @@ def tally_of(ledger: Ledger, material: Material) -> Tally:
         return [reader.run(sql, values) for sql in (SUMS, PROBLEMS, ORDERS, REPEATS, VOTES)]
 
     sums, problems, orders, repeats, votes = ledger.store.read(look)
-    answered, tokens_in, tokens_out, counted, cost, repeated = sums[0]
+    answered, tokens_in, tokens_out, counted, cost, repeated, unpriced = sums[0]
     calls = int(answered or 0)  # those that a run stopped before it sent them are none
     both = [row for row in orders if not row[2] and row[1] is not None]
     times = [row[3] for row in both]
@@ -75,6 +76,8 @@ def tally_of(ledger: Ledger, material: Material) -> Tally:
         tokens_out=int(tokens_out or 0),
         counted=bool(counted),
         cost=None if cost is None else float(cost),
+        ties=sum(row[2] == 0.5 for row in votes),
+        unpriced=int(unpriced or 0),
     )
 
 

@@ -162,12 +162,16 @@ class Tally:
     cost: float | None = None
     requests: int = 0  # of all calls: reminders and what was sent again included
     lost: int = 0  # requests of this run that got no answer
+    ties: int = 0  # pairs
+    unpriced: int = 0  # calls that were answered while no price was given
 
     def words(self) -> list[str]:
         """One line a matter."""
         lines = []
         if self.position is not None:
             lines.append(self._position_words(self.position))
+        if 2 * self.ties > self.pairs:
+            lines.append(f"ties: {self.ties:,} of {counted(self.pairs, 'pair')}, which put no item above another")
         if self.length is not None:
             lines.append(f"length: the longer of two won {self.length.words()}")
         if self.gold is not None:
@@ -205,7 +209,10 @@ class Tally:
             spent += f" in {self.requests:,} requests"
         if self.tokens_in or self.tokens_out:
             spent += f", {about}{_amount(self.tokens_in)} tokens in, {_amount(self.tokens_out)} out"
-        parts.append(spent if self.cost is None else f"{spent}, cost {_money(self.cost)}")
+        if self.cost is not None:
+            spent += f", cost {_money(self.cost)}"
+            spent += f", beside {counted(self.unpriced, 'call')} without a price" if self.unpriced else ""
+        parts.append(spent)
         return parts
 
 
