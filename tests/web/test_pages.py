@@ -119,6 +119,15 @@ def test_check_votes_that_nothing_predicted_are_counted_alike_on_the_live_page(r
     assert "Check votes alike" in room.organiser.get("/o/judges").text
 
 
+@pytest.mark.parametrize(
+    ("share", "words"),
+    [(0.1, "no check votes yet; they begin by about six votes an item"), (0, "no check pairs are asked")],
+)
+def test_the_live_page_says_when_check_votes_begin_or_that_none_are_asked(room, share, words):
+    room.organiser.patch(room.at, json={"options": {"check_share": share}})
+    assert words in room.organiser.get("/o/live").text
+
+
 def test_pairs_that_were_chosen_make_marks_too_narrow(room, given):
     voted(room, EVERY, kind="check")
     room.organiser.get("/o/live")
