@@ -270,6 +270,13 @@ def test_what_is_no_json_or_no_address_or_no_header_is_refused_before_it_is_sent
         Judge(URL, "sécret").next()
     with pytest.raises(InputError, match=r"127\.0\.0\.1:x' is no address"):
         Judge("http://127.0.0.1:x", "secret").next()
+    for without in ("127.0.0.1:8000", "judge.example.org", "ftp://h"):
+        judge = Judge.by_link(f"{without}/j#secret")
+        for _ in range(2):
+            with pytest.raises(
+                InputError, match=rf"^'{without}' is no address.*; give one as http://127\.0\.0\.1:8000$"
+            ):
+                judge.next()
     assert not wire.requests
     wire.says([{"id": 1}])
     with pytest.raises(InputError, match=r"^cannot write .*nowhere.*: .*; choose another path$"):

@@ -72,6 +72,9 @@ class _Client:
             except httpx.InvalidURL as problem:
                 words = f"{self.url!r} is no address ({problem}); give one as http://127.0.0.1:8000"
                 raise InputError(words) from problem
+            if self._open.base_url.scheme not in ("http", "https"):
+                self.close()
+                raise InputError(f"{self.url!r} is no address; give one as http://127.0.0.1:8000")
         return self._open
 
     def ask(self, method: str, path: str, body: Any = None, **more: Any) -> Any:
