@@ -638,7 +638,9 @@ def test_uploads_are_named_as_the_user_does(room, monkeypatch):
         "/api/v1/preview", files=upload("my.csv", b"id,text\n" + b"".join(b"%d,x y\n" % k for k in range(25)))
     )
     assert (found.json()["items"], len(found.json()["rows"])) == (25, 20)
-    assert found.json()["rows"][0]["words"] == 2
+    assert (found.json()["rows"][0]["words"], found.json()["labels_alone"]) == (2, False)
+    named = there.post("/api/v1/preview", files=upload("my.csv", b"Name,Essay\nZoe,x\nTom,y\n")).json()
+    assert (named["rows"][0]["preview"], named["labels_alone"]) == ("Zoe", True)
     bad = there.post("/api/v1/preview", files=upload("my.csv", b"id,text\na,\n")).json()["message"]
     assert bad.startswith("my.csv: row 1: the text of 'a' is empty")
     assert "give a table (.csv, .jsonl, .parquet) or a .zip" in there.post(

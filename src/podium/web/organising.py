@@ -78,7 +78,8 @@ async def new_campaign(
 async def preview_items(request: Request, who: OperatorHere, file: Upload) -> dict[str, Any]:
     """Read a file of items and store nothing: what is in it, or each problem with its row."""
     items = await _uploaded(file, read_items)
-    return {"items": len(items.items), "rows": [_previewed(item) for item in items.items[:20]]}
+    bare = not any(item.body or item.media for item in items.items)
+    return {"items": len(items.items), "rows": [_previewed(item) for item in items.items[:20]], "labels_alone": bare}
 
 
 @router.get("/campaigns/{campaign}")

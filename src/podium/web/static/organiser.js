@@ -161,8 +161,9 @@ document.addEventListener("change", (event) => {
   if (form.dataset.upload) change(() => ask("POST", `${here}/${form.dataset.upload}`, body));
   if ("new" in form.dataset) {
     $("#file-name").textContent = input.files[0].name;
-    change(() => ask("POST", "preview", body), ({ items, rows }) => {
-      $("#file-about").textContent = `${items} items`;
+    change(() => ask("POST", "preview", body), ({ items, rows, labels_alone: alone }) => {
+      const seen = alone ? "; judges see the labels alone, as no column is called text, body or file" : "";
+      $("#file-about").textContent = `${items} items${seen}`;
       const table = $("#preview");
       table.tBodies[0].replaceChildren(...rows.map((row) => element("tr", {},
         element("th", { text: row.label, scope: "row", dir: "auto" }), element("td", { kind: "body long-only", text: row.preview, dir: "auto" }),
