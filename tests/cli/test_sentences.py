@@ -303,15 +303,19 @@ def test_a_dry_run_says_what_all_would_cost(folder, capfd):
 
 
 @pytest.mark.parametrize("token", [None, "secret"])
-def test_a_server_says_where_it_is_and_what_it_serves(folder, capfd, token):
+@pytest.mark.parametrize(
+    ("url", "begin"),
+    [("https://x.example", "; here they begin with https://x.example"), ("http://127.0.0.1:8000", "")],
+)
+def test_a_server_says_where_it_is_and_what_it_serves(folder, capfd, token, url, begin):
     call(capfd, "campaign", "new", "items.csv")
     with open_store("campaign.db") as store:
-        serve._say_where(store, "https://x.example", token)
+        serve._say_where(store, url, token)
     lines = capfd.readouterr().err.splitlines()
     assert lines == [
-        "serving campaign.db at https://x.example; Ctrl-C ends it",
-        "  campaign 'items' is open; its links were printed when it was made",
-        *(["  make a campaign: https://x.example/new#secret"] if token else []),
+        f"serving campaign.db at {url}; Ctrl-C ends it",
+        f"  campaign 'items' is open; its links were printed when it was made{begin}",
+        *([f"  make a campaign: {url}/new#secret"] if token else []),
     ]
 
 

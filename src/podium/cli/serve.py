@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from podium.cli.campaign import URL
 from podium.cli.help import GroupedCommand, option
 from podium.cli.output import say
 from podium.errors import InputError, PodiumError
@@ -101,8 +102,9 @@ def _say_where(store: Store, address: str, token: str | None, fresh: bool = Fals
     say(f"serving {store.name} at {address}; Ctrl-C ends it")
     if not there:
         say(f"  {store.name} is new and holds no campaign yet" if fresh else "  there is no campaign in it yet")
+    begin = "" if address == URL else f"; here they begin with {address}"
     for each in there:
-        say(f"  campaign {each.slug!r} is {each.state}; its links were printed when it was made")
+        say(f"  campaign {each.slug!r} is {each.state}; its links were printed when it was made{begin}")
     if token is not None:
         say(f"  make a campaign: {address}/new#{token}")
 
