@@ -793,8 +793,9 @@ def test_tables_of_items(tmp_path):
     for text, more, words in (
         ("id,text\na,one\n", {"text": "body"}, "has no column 'body'; there are id, text"),
         ("id,text\na,one\n", {"features": ["z"]}, "has no column 'z'"),
-        ("id,x\na,one\n", {"features": ["x"]}, "row 1: a feature of 'a' is no number; give numbers"),
-        ("id,x\na,inf\n", {"features": ["x"]}, "row 1: a feature of 'a' is no number"),
+        ("id,x\na,one\n", {"features": ["x"]}, "row 1: feature 'x' of 'a' is 'one', no number; give numbers"),
+        ("id,x\na,inf\n", {"features": ["x"]}, "row 1: feature 'x' of 'a' is 'inf', no number"),
+        ("id,x,y\na,1,\n", {"features": ["x", "y"]}, "row 1: feature 'y' of 'a' is empty; give numbers"),
         ("id,text\na, \n", {}, "row 1: the text of 'a' is empty; fill it in"),
         ("id,text\n,one\n", {}, "row 1: the label is empty; every item needs a name"),
         ("id,text\na,one\na,two\n", {}, "row 2: 'a' appears in row 1 already; names must differ"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from codecs import BOM_UTF8
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -120,6 +121,7 @@ class _Row:
     file: Path | None = None
     features: list[float] | None = None
     is_blank: bool = False  # there is a column of texts, and nothing in it here
+    odd: tuple[str, str | None] | None = None  # the first feature that is no number, and its cell
 
 
 def _problem(row: _Row, seen: dict[str, int], known: frozenset[str]) -> str | None:
@@ -135,8 +137,10 @@ def _problem(row: _Row, seen: dict[str, int], known: frozenset[str]) -> str | No
         return f"the text of {row.label!r} has {len(row.body.encode()):,} bytes; at most {MOST_TEXT:,}"
     if row.kind is not None and row.kind not in ("text", "markdown"):
         return f"kind {row.kind!r} is unknown; it is text or markdown, and files say themselves what they are"
-    if row.features is not None and any(value != value or abs(value) == float("inf") for value in row.features):
-        return f"a feature of {row.label!r} is no number; give numbers"
+    if row.odd is not None:
+        name, cell = row.odd
+        found = "empty" if cell is None else f"{cell!r:.50}, no number"
+        return f"feature {name!r} of {row.label!r} is {found}; give numbers"
     return None
 
 
@@ -202,10 +206,19 @@ def _row(
         return None if name is None or row.get(name) in (None, "") else str(row[name])
 
     numbers = [_number(row[name]) for name in features] if features else None
+    odd = [name for name, value in zip(features, numbers or (), strict=True) if not math.isfinite(value)]
     where = cell(file)
     text = cell(shown)
     blank = shown not in (None, key) and not where and not (text or "").strip()
-    return _Row(cell(key) or "", text, cell("kind"), folder / where if where else None, numbers, blank)
+    return _Row(
+        cell(key) or "",
+        text,
+        cell("kind"),
+        folder / where if where else None,
+        numbers,
+        blank,
+        odd=(odd[0], cell(odd[0])) if odd else None,
+    )
 
 
 def _number(cell: Any) -> float:
