@@ -13,6 +13,7 @@ import pytest
 import uvicorn
 
 from podium.campaign import setup
+from podium.campaign.items import Items
 from podium.errors import UnavailableError
 from podium.store.values import Item, Question
 
@@ -734,6 +735,28 @@ def test_marks_asked_for_on_the_set_up_page_are_on_the_live_page(served, width, 
         page.screenshot(path=f"{folder}/live-{width}-{scheme}.png", full_page=True)
     page.goto(f"{served.url}/o/setup")
     assert page.get_by_label("Grades", exact=True).input_value() == "A=70, B=40"
+
+
+def test_names_with_commas_and_quotation_marks_stay_what_they_are_in_the_settings(served):
+    names = ["O'Neil, Seán", 'the "best", of all', '"', " Lee ", "a,b", "plain"]
+    served.room.store.write(
+        served.room.campaign,
+        lambda writer: setup.add_items(writer, Items([Item(-1, name, "text", "x") for name in names]), 1) and None,
+    )
+    gold = [[names[0], names[1], 1], [names[2], names[3], 0], [names[4], names[5], 1]]
+    known = dict(zip(names, range(6), strict=True))
+    organiser, at = served.room.organiser, served.room.at
+    changed = organiser.patch(at, json={"options": {"gold": gold, "marks": {"known": known}}})
+    assert changed.status_code == 200
+    page = served.organiser("setup")
+    with page.expect_navigation():
+        page.locator("form", has_text="How much to ask").get_by_role("button", name="Save").click()
+    kept = organiser.get(at).json()["options"]
+    assert kept["gold"] == [gold[0], [names[3], names[2], 1], gold[2]], "a pair is shown the better first"
+    assert kept["marks"]["known"] == known
+    page.get_by_label("Gold pairs").fill('plain, "a,b"\nplain ,O\'Neil')
+    page.locator("form", has_text="How much to ask").get_by_role("button", name="Save").click()
+    page.locator("#problems", has_text='gold, row 2: there is no item "O\'Neil"').wait_for()
 
 
 def test_escape_skips_and_reports_nothing(served):

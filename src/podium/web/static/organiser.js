@@ -86,6 +86,14 @@ function numberOf(text) {
   return text.trim() && Number.isFinite(value) ? value : text.trim();
 }
 
+// A name in a line of text stands as in a CSV file: in quotation marks where it holds a comma, or blanks at an end.
+const NAME = /^\s*("(?:[^"]|"")*"|[^,]*?)\s*(?:,(.*))?$/;
+
+function nameOf(text) {
+  const inside = /^"(.*)"$/.exec(text.trim());
+  return inside ? inside[1].replaceAll('""', '"') : text.trim();
+}
+
 function marksOf(given) {
   const marks = {};
   const parted = (text, by) => [text.slice(0, text.lastIndexOf(by)).trim(), numberOf(text.slice(text.lastIndexOf(by) + 1))];
@@ -93,7 +101,7 @@ function marksOf(given) {
   const grades = given.marks_boundaries.split(",").filter((part) => part.trim());
   if (grades.length) marks.boundaries = Object.fromEntries(grades.map((part) => parted(part, "=")));
   const known = given.marks_known.split("\n").filter((line) => line.trim());
-  if (known.length) marks.known = Object.fromEntries(known.map((line) => parted(line, ",")));
+  if (known.length) marks.known = Object.fromEntries(known.map((line) => parted(line, ",")).map(([item, mark]) => [nameOf(item), mark]));
   return Object.keys(marks).length ? marks : null;
 }
 
@@ -119,8 +127,8 @@ function optionsOf(form) {
     options.check_share = Number(given.check_share) / 100;
     options.lease_minutes = Number(given.lease_minutes);
     options.gold = given.gold.split("\n").filter((line) => line.trim()).map((line) => {
-      const [better, ...rest] = line.split(",");
-      return [better.trim(), rest.join(",").trim(), 1];
+      const [, better, other] = NAME.exec(line);
+      return [nameOf(better), nameOf(other ?? ""), 1];
     });
     options.marks = marksOf(given);
   }
