@@ -15,7 +15,7 @@ import uvicorn
 from podium.campaign import setup
 from podium.campaign.items import Items
 from podium.errors import UnavailableError
-from podium.store.values import Item, Question
+from podium.store.values import Item, Question, Vote
 
 from suites.browser import FLAGS, browser_path
 from web.rooms import new_room
@@ -757,6 +757,20 @@ def test_names_with_commas_and_quotation_marks_stay_what_they_are_in_the_setting
     page.get_by_label("Gold pairs").fill('plain, "a,b"\nplain ,O\'Neil')
     page.locator("form", has_text="How much to ask").get_by_role("button", name="Save").click()
     page.locator("#problems", has_text='gold, row 2: there is no item "O\'Neil"').wait_for()
+
+
+def test_the_report_of_marks_and_grades_fits_a_phone(served):
+    room = served.room
+    wish = {"scale": [0, 15], "boundaries": {"A": 12, "B": 8, "C": 4}}
+    assert room.organiser.patch(room.at, json={"options": {"marks": wish}}).status_code == 200
+    pairs = [(a, b) for a in range(9) for b in range(a + 1, 9)]
+    votes = [Vote(room.judge_id, str(k), a, b, float(k % 5 > 0), kind="check") for k, (a, b) in enumerate(pairs)]
+    room.store.write(room.campaign, lambda writer: writer.append_votes(votes))
+    page = served.browser.new_context(viewport={"width": 390, "height": 844}).new_page()
+    page.set_content(room.organiser.get(f"{room.at}/export/report").text)
+    table = page.locator("table", has_text="From … to").first
+    table.locator("td", has_text="15.00").first.wait_for()
+    assert table.evaluate("table => table.scrollWidth <= table.parentElement.clientWidth")
 
 
 def test_escape_skips_and_reports_nothing(served):

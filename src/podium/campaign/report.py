@@ -156,7 +156,8 @@ def _marks(content: Content, now: Standing) -> list[str]:
     for place in now.places[:MAX_ROWS]:
         own = words[place.item]
         ends = "" if own["lower"] is None else f"{own['lower']} … {own['upper']}"
-        cells = f'<td class="item">{safe(place.item)}</td><td class="n">{own["mark"]}</td><td class="n">{ends}</td>'
+        cells = f'<td class="item">{safe(place.item)}</td><td class="n">{own["mark"]}</td>'
+        cells += f'<td class="n ends">{ends}</td>'
         if graded:
             likely = "" if own["chance"] is None else chance(own["chance"])
             cells += f'<td>{safe(str(own["grade"]))}</td><td class="n">{safe(likely)}</td>'

@@ -48,7 +48,7 @@ dl{display:grid;grid-template-columns:max-content 1fr;gap:.15rem 1rem;margin:.4r
 pre{background:var(--band);padding:.6rem .8rem;overflow-x:auto;font-size:.85rem;white-space:pre-wrap;
 border-radius:10px;overflow-wrap:anywhere}
 @media (max-width:40rem){body{padding:1.2rem .9rem 2rem}h1{font-size:1.6rem}.wide{display:none}
-.narrow{display:block;color:var(--soft)}
+.narrow{display:block;color:var(--soft)}td.ends{white-space:normal}
 td,th{padding:.35rem .25rem}td.item,.board td.item{min-width:6.8rem}td.bar{width:32%;min-width:4rem;padding:0 .25rem}
 .card td:first-child,.card th:first-child{padding-left:.7rem}
 .card td:last-child,.card th:last-child{padding-right:.7rem}
