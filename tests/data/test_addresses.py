@@ -87,6 +87,9 @@ def test_other_ways_than_http_are_for_columnar_files(tmp_path):
         InputError, match=r"^s3://bucket/votes.csv: from s3:// only Parquet and Arrow IPC files are read"
     ):
         read_comparisons("s3://bucket/votes.csv")
+    with pytest.raises(InputError, match=r"PostgreSQL is not read as a file; `podium campaign export votes") as caught:
+        read_comparisons("postgresql://ann:secret@host/name")
+    assert "secret" not in str(caught.value)
     path = tmp_path / "votes.csv"
     VOTES.write_csv(path)
     assert len(read_comparisons(f"file://{path}")) == 150

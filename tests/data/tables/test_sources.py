@@ -237,6 +237,7 @@ def test_rows_are_read_whatever_the_blocks(monkeypatch, block):
         ("a,b\n1,2\n\ufeff3,4\n", {}, "row 2: it begins with a byte order mark, as where files were joined; remove it"),
         (b"\xff\xfea\0", {}, r"v\.csv is UTF-16 text; save it as UTF-8"), (b"\xfe\xff\0a", {}, "is UTF-16 text"),
         (b"a,b\r1,2\r", {}, r"ends its lines with carriage returns \(CR\) alone; save it with LF or CRLF"),
+        (b"SQLite format 3\0\x10", {}, "is a database, not a table; .* `podium campaign export votes --db FILE"),
         (b"a\0b", {}, "is not a CSV file: it holds binary data; save it as text"),
         ("a,b\n", {"delimiter": "::"}, "delimiter='::' is not one plain character; give one such as"),
         ("a,b\n", {"delimiter": '"'}, "is not one plain character"),

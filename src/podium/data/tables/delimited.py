@@ -73,6 +73,9 @@ def _checked(delimiter: str) -> str:
 def _refuse_other_text(data: bytes, where: str) -> None:
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise InputError(f"{where} is UTF-16 text; save it as UTF-8")
+    if data.startswith(b"SQLite format 3\0"):
+        export = "`podium campaign export votes --db FILE -o votes.csv`"
+        raise InputError(f"{where} is a database, not a table; where it holds a campaign, {export} writes its votes")
     if b"\0" in data[: 1 << 16]:
         raise InputError(f"{where} is not a CSV file: it holds binary data; save it as text")
     if b"\n" not in data and b"\r" in data.strip():

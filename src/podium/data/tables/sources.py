@@ -213,6 +213,9 @@ def _bytes(source: Source) -> Iterator[IO[bytes]]:
 def _fetched(url: str) -> Any:
     """The bytes of an address, as they come; polars itself reads columnar files, from wherever it can."""
     scheme = urlsplit(url).scheme.lower()
+    if scheme in ("postgres", "postgresql"):  # its address may hold a password
+        export = "`podium campaign export votes --db ADDRESS -o votes.csv`"
+        raise InputError(f"a campaign in PostgreSQL is not read as a file; {export} writes its votes to one")
     if scheme not in ("http", "https"):
         raise InputError(
             f"{url}: from {scheme}:// only Parquet and Arrow IPC files are read; copy the file, or use http"
