@@ -48,10 +48,17 @@ def test_timestamps_are_days_since_1970_however_they_are_written(times):
     assert moment(times[0], "date") == pytest.approx(wanted[0], abs=1e-9)
 
 
-@pytest.mark.parametrize("form", ["%Y-%m-%d", "%Y/%m/%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d/%m/%y"])
+@pytest.mark.parametrize("form", ["%Y-%m-%d", "%Y/%m/%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d/%m/%y", "%d.%m.%y"])
 def test_dates_are_read_as_they_are_written(form):
     when = [date(2024, 2, 29), date(2023, 12, 31), date(2024, 3, 1)]
     assert read([t.strftime(form) for t in when]).time.tolist() == [(t - date(1970, 1, 1)).days for t in when]
+
+
+@pytest.mark.parametrize("sign", [".", "/"])
+def test_years_of_two_digits_cross_the_century(sign):
+    season = [date(1999, 12, 26), date(2000, 1, 3)]
+    votes = read([t.strftime(f"%d{sign}%m{sign}%y") for t in season])
+    assert votes.time.tolist() == [(t - date(1970, 1, 1)).days for t in season]
 
 
 def test_a_zone_is_told_in_utc():
@@ -78,6 +85,8 @@ def test_numbers_stay_as_they_are(numbers):
         (["nan", "1"], "row 1: when is 'nan', which is no time"),
         (["1", "1e300"], "row 2: when is '1e300', which is no time"),
         (["2024-01-31", "7"], "row 2: when is '7', which is no date"),
+        (["99-12-26", "00-01-03"], "row 1: when is '99-12-26', which is no date; give dates as 2024-05-31"),
+        (["2024-01-31", "0000-01-01"], "row 2: when is '0000-01-01', which is no date"),
         (["01/02/2024", "03/04/2024"], "row 1: when is '01/02/2024', which may be day/month or month/day"),
         (["31/12/2024", "12/31/2024"], "row 1: when is '31/12/2024', which is of a column that mixes both orders"),
         (["31/12/2024", "30/02/2024"], "row 2: when is '30/02/2024', which is no date"),

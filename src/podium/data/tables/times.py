@@ -30,6 +30,8 @@ DAY = 86_400_000_000  # microseconds
 WAY = "give dates as 2024-05-31, timestamps as 2024-05-31 14:05:00, or numbers"
 ZONED = r"\d:\d\d.*([+-]\d\d(:?\d\d)?|Z|UTC)$"  # a time of the day that names its zone
 DAY_FIRST, MONTH_FIRST = ("%d/%m/%Y", "%d/%m/%y"), ("%m/%d/%Y", "%m/%d/%y")
+DOTTED = ("%d.%m.%Y", "%d.%m.%y")  # %y: 70 to 99 are of the last century
+SHORT = r"^\d{1,3}-"  # 05-06-07 may begin with its year or with its day
 
 
 class Times:
@@ -125,12 +127,15 @@ class Times:
                 long = column.str.contains(r"^\s*\d+/\d+/\d{4}\s*$") == form.endswith("%Y")
                 read = column.str.to_datetime(form, strict=False, time_unit="us")
                 dates = dates.zip_with(~(slashed & long & read.is_not_null()), read)
-        dotted = column.str.to_datetime("%d.%m.%Y", strict=False, time_unit="us")
-        dates = dates.zip_with(dates.is_not_null(), dotted)
+        for form in DOTTED:
+            long = column.str.contains(r"\.\d{4}$") == form.endswith("%Y")
+            read = column.str.to_datetime(form, strict=False, time_unit="us")
+            dates = dates.zip_with(~(long & read.is_not_null()), read)
         if numbers.count() and self.kind is None and not dates.count():
             return _numbers(numbers, fail, column), "number"
         self._notice_zones(column, fail)
-        return _days(dates), "date"
+        slips = (dates.dt.year() < 1) | column.str.contains(SHORT)
+        return np.where(slips.fill_null(False), np.nan, _days(dates)), "date"
 
     def _refuse(self, column: pl.Series, row: int, fail: Fail) -> NoReturn:
         value = column[row]
