@@ -1,17 +1,22 @@
 """Pictures and pages of `podium rank`, part by part: what reaches the library that draws them, and what is refused."""
 
+import re
 import shlex
 import sys
 import types
 import warnings
+from base64 import b64decode
 from pathlib import Path
 
 import click
 import numpy as np
+import polars as pl
 import pytest
 from click.core import ParameterSource
+from click.testing import CliRunner
 
 from podium import BradleyTerry, Comparisons, PlackettLuce, Rankings
+from podium.cli import main
 from podium.cli import show as shown
 from podium.cli.columns import Columns
 from podium.cli.show import Intervals, Pictures, Selection, Show
@@ -532,7 +537,7 @@ def test_marks_of_a_model_without_errors_have_no_level(page, tmp_path):
 
 
 @pytest.mark.parametrize(("limit", "replicates"), [(59, 39), (60, 199)])
-def test_many_votes_with_covariates_are_simulated_fewer_times(page, tmp_path, monkeypatch, limit, replicates):
+def test_many_votes_with_covariates_are_simulated_fewer_times(page, typed, tmp_path, monkeypatch, limit, replicates):
     monkeypatch.setattr(shown, "MANY_ROWS", limit)
     covariates = np.random.default_rng(0).normal(size=(60, 1))
     votes = voted(60, covariates=covariates, covariate_names=("length",))
@@ -544,7 +549,7 @@ def test_many_votes_with_covariates_are_simulated_fewer_times(page, tmp_path, mo
     assert page.diagnose.calls[-1][1]["replicates"] == 199
 
 
-def test_games_to_come_are_read_with_what_the_model_needs_and_strangers_are_told(page, tmp_path, capsys):
+def test_games_to_come_are_read_with_what_the_model_needs_and_strangers_are_told(page, typed, tmp_path, capsys):
     (tmp_path / "next.csv").write_text("left,right,length_a,length_b\na,b,3,1\na,zoe,3,1\n")
     covariates = np.random.default_rng(0).normal(size=(60, 1))
     votes = voted(60, covariates=covariates, covariate_names=("length",))
@@ -579,10 +584,47 @@ def test_the_ranking_without_effects_is_that_of_a_plain_fit():
     expected = BradleyTerry(l2=0.1).fit(bare).ranking_
     for votes, side in ((styled, False), (styled, True), (bare, True)):
         model = BradleyTerry(l2=0.1, side_effect=side).fit(votes)
-        plain = shown._without_effects(model, votes, {})
+        plain = shown._without_effects(model, votes, {}, as_fitted)
         np.testing.assert_allclose(plain.scores, expected.scores, atol=1e-6)
         assert not np.allclose(plain.scores, model.ranking_.scores, atol=1e-6)
-    assert shown._without_effects(BradleyTerry(l2=0.1).fit(bare), bare, {}) is None
+    assert shown._without_effects(BradleyTerry(l2=0.1).fit(bare), bare, {}, as_fitted) is None
+
+
+def as_fitted(ranking):
+    return ranking
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--covariates", "length", "--ci", "judge"), ("--side-effect", "--reference", "b", "--ranks", "guaranteed"),
+        ("--method", "dynamic", "--time", "day", "--side-effect", "--ties", "davidson"),
+    ],
+)  # fmt: skip
+def test_the_page_without_effects_is_what_rank_prints_without_these_options(tmp_path, monkeypatch, options):
+    """Penalty, drift and the source of intervals included."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(4)
+    rows = ["left,right,outcome,length_left,length_right,judge,day"]
+    for k in range(240):
+        one, other = rng.choice(4, 2, replace=False)
+        lengths = rng.normal(size=2).round(3)
+        won = rng.random() < 1 / (1 + np.exp(one - other - lengths[0] + lengths[1] - 0.4))
+        outcome = 0.5 if k % 9 == 0 else int(won)
+        rows.append(f"{'abcd'[one]},{'abcd'[other]},{outcome},{lengths[0]},{lengths[1]},{k % 40},{k // 4}")
+    Path("votes.csv").write_text("\n".join(rows) + "\n")
+    effects = {"--covariates", "length", "--side-effect"}
+    for more in ((*options, "--report", "page.html"), tuple(word for word in options if word not in effects)):
+        done = CliRunner().invoke(main, ["rank", "votes.csv", *more, "-o", "board.csv"])
+        assert done.exit_code == 0, done.output
+    (links,) = re.findall(r'download="leaderboard-[a-z-]+-left-in.csv" href="data:text/csv;base64,([^"]+)"',
+                          Path("page.html").read_text())  # fmt: skip
+    found, expected = pl.read_csv(b64decode(links)), pl.read_csv("board.csv")
+    for name in found.columns:
+        if found[name].dtype == pl.Float64:
+            np.testing.assert_allclose(found[name], expected[name], rtol=1e-6, err_msg=name)
+        else:
+            assert found[name].to_list() == expected[name].to_list(), name
 
 
 def test_a_plain_fit_is_given_the_features_and_its_warnings_are_not_told():
@@ -590,14 +632,11 @@ def test_a_plain_fit_is_given_the_features_and_its_warnings_are_not_told():
 
     class Model:
         def __init__(self, **params):
-            self.params = params
+            if params:
+                asked.append(params)
 
         def get_params(self):
             return {"l2": 1.0}
-
-        def unfitted(self, **changes):
-            asked.append(changes)
-            return self
 
         def fit(self, votes, **features):
             warnings.warn("few", DataWarning, stacklevel=2)
@@ -608,8 +647,8 @@ def test_a_plain_fit_is_given_the_features_and_its_warnings_are_not_told():
     votes = voted(20, covariates=np.ones((20, 1)), covariate_names=("x",))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert shown._without_effects(Model(), votes, {"id": "i"}) == "plain"
-    assert asked == [{}, (None, (), {"id": "i"})]
+        assert shown._without_effects(Model(), votes, {"id": "i"}, as_fitted) == "plain"
+    assert asked == [{"l2": 1.0}, (None, (), {"id": "i"})]
 
 
 @pytest.mark.parametrize(("limit", "replicates"), [(6, 199), (5, 39)])

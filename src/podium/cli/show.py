@@ -6,7 +6,7 @@ import dataclasses
 import shlex
 import sys
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -331,6 +331,10 @@ class Show:
             )
         plots.save(figure, path)
 
+    def _with_intervals(self, ranking: Ranking) -> Ranking:
+        """The ranking with the intervals asked for."""
+        return self.intervals.applied(ranking, self.columns.jobs, self.columns.engine())
+
     def _shown(self, ranking: Ranking) -> set[Any] | None:
         """The items with votes enough; None for all."""
         least = self.selection.min_votes
@@ -427,7 +431,7 @@ class Show:
                 remarks=self.remarks,
                 before=self._ranks_before(),
                 before_name=self.pictures.since.name if self.pictures.since else "before",
-                plain=_without_effects(model, comparisons, features),
+                plain=_without_effects(model, comparisons, features, self._with_intervals),
                 more=marked,
                 more_note=words,
             ),
@@ -455,14 +459,18 @@ def _fit_of(model: Any, votes: Comparisons | Rankings) -> GoodnessOfFit | None:
     return None if cells > 10 * MANY_ROWS else model.goodness_of_fit(replicates=39 if cells > MANY_ROWS else 199)
 
 
-def _without_effects(model: Any, comparisons: Comparisons, features: dict[str, Any]) -> Ranking | None:
-    """The ranking of the same votes where covariates and sides are not taken out; None where they never were."""
+def _without_effects(
+    model: Any, comparisons: Comparisons, features: dict[str, Any], applied: Callable[[Ranking], Ranking]
+) -> Ranking | None:
+    """The ranking of the same votes where covariates and sides are not taken out; None where they never were.
+
+    It is fitted and given intervals as if it had been asked for alone: what is chosen from the votes is chosen anew.
+    """
     params = model.get_params()
     if comparisons.covariates is None and not params.get("side_effect"):
         return None
     plain = dataclasses.replace(comparisons, covariates=None, covariate_names=())
-    bare = model.unfitted(side_effect=False) if "side_effect" in params else model.unfitted()
+    bare = type(model)(**params | ({"side_effect": False} if "side_effect" in params else {}))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PodiumWarning)  # the page tells those of its own leaderboard
-        ranking: Ranking = bare.fit(plain, **features).ranking_
-    return ranking
+        return applied(bare.fit(plain, **features).ranking_)
