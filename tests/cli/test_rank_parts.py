@@ -26,7 +26,7 @@ from podium.pairwise.bradley_terry import common_sd
 from podium.ranking import award_marks
 from podium.text import width
 
-from helpers import Noted, refusal, simulate
+from helpers import Noted, refusal, simulate, thin_data
 
 COLUMNS = dict.fromkeys(Columns.__slots__) | {"rank_columns": ()}
 SELECTION = {"top": None, "min_votes": 0, "by": None, "pool": False, "differences": False}
@@ -489,8 +489,14 @@ def test_how_a_leaderboard_was_made_holds_what_is_around_the_model(model):
     made = board(balance="pairs", intervals=intervals(reference="a"), known=known(style="arena"))
     from podium.evaluate.differences import settings_of
 
-    assert made.settings(model) == f"{settings_of(model)} balance=pairs reference=a style=arena"
-    assert made.settings(model, True) == f"{settings_of(model)} balance=pairs pool=True reference=a style=arena"
+    assert made.settings(model) == f"{settings_of(model)} balance=pairs reference=a", "style is that of covariates"
+    lengths = np.array([[0.5], [-1.0], [0.2], [1.0], [-0.3], [0.0]])
+    winner, loser = np.array([[0, 1, 2, 0, 1, 0], [1, 2, 0, 1, 0, 2]], np.int32)
+    votes = Comparisons(list("abc"), winner, loser, covariates=lengths, covariate_names=("length",))
+    with thin_data():
+        styled = BradleyTerry(l2=0.1).fit(votes)
+    assert made.settings(styled) == f"{settings_of(styled)} balance=pairs reference=a style=arena"
+    assert made.settings(styled, True) == f"{settings_of(styled)} balance=pairs pool=True reference=a style=arena"
     assert board().settings(model) == settings_of(model)
 
 

@@ -451,6 +451,7 @@ def test_a_page_is_given_all_that_was_asked_for(page, tmp_path):
     assert more == {
         "title": "T", "method": "elo (k=20)", "command": shlex.join(["podium", "rank", "a b.csv"]),
         "warnings": ("careful",), "level": 0.9, "simultaneous": True, "top": 3, "min_votes": 2, "model": model,
+        "settings": None,
         "diagnosis": "diagnosis", "history": None, "reliability": ["reliable"], "fit": None, "fixtures": None,
     }  # fmt: skip
     assert page.diagnose.calls == [
@@ -584,7 +585,7 @@ def test_the_ranking_without_effects_is_that_of_a_plain_fit():
     expected = BradleyTerry(l2=0.1).fit(bare).ranking_
     for votes, side in ((styled, False), (styled, True), (bare, True)):
         model = BradleyTerry(l2=0.1, side_effect=side).fit(votes)
-        plain = shown._without_effects(model, votes, {}, as_fitted)
+        _, plain = shown._without_effects(model, votes, {}, as_fitted)
         np.testing.assert_allclose(plain.scores, expected.scores, atol=1e-6)
         assert not np.allclose(plain.scores, model.ranking_.scores, atol=1e-6)
     assert shown._without_effects(BradleyTerry(l2=0.1).fit(bare), bare, {}, as_fitted) is None
@@ -627,6 +628,36 @@ def test_the_page_without_effects_is_what_rank_prints_without_these_options(tmp_
             assert found[name].to_list() == expected[name].to_list(), name
 
 
+def test_a_leaderboard_taken_from_the_page_is_compared_as_the_table_is(tmp_path, monkeypatch):
+    """The same leaderboard in other units: nothing moved; fitted otherwise: the scores are not compared."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(6)
+    rows = ["model_a,model_b,winner,length_a,length_b"]
+    for _ in range(200):
+        one, other = rng.choice(4, 2, replace=False)
+        won = rng.random() < 1 / (1 + np.exp(one - other))
+        rows.append(f"{'abcd'[one]},{'abcd'[other]},{'model_a' if won else 'model_b'},{rng.normal():.3f},1")
+    Path("votes.csv").write_text("\n".join(rows) + "\n")
+
+    def run(*args):
+        done = CliRunner().invoke(main, args)
+        assert done.exit_code == 0, done.output
+        return done
+
+    run("rank", "votes.csv", "--covariates", "length", "--scale", "elo", "--balance", "pairs", "--report", "page.html",
+        "-o", "now.csv")  # fmt: skip
+    run("rank", "votes.csv", "--scale", "elo", "--balance", "pairs", "-o", "bare.csv")
+    taken = re.findall(r'href="data:text/csv;base64,([^"]+)"', Path("page.html").read_text())
+    for name, link in zip(("page.csv", "plain.csv"), taken, strict=True):
+        Path(name).write_bytes(b64decode(link))
+    for old, new in (("page.csv", "now.csv"), ("plain.csv", "bare.csv")):
+        assert "0 changes are significant" in run("diff", old, new).stderr
+        assert pl.read_csv(old)["settings"].to_list() == pl.read_csv(new)["settings"].to_list()
+    assert "not fitted alike (covariates: none and length)" in run("diff", "plain.csv", "now.csv").stderr
+    with pytest.warns(DataWarning, match=r"since page.csv: not fitted alike \(covariates: length and none\)"):
+        run("rank", "votes.csv", "--balance", "pairs", "--since", "page.csv", "--report", "next.html")
+
+
 def test_a_plain_fit_is_given_the_features_and_its_warnings_are_not_told():
     asked = []
 
@@ -647,7 +678,7 @@ def test_a_plain_fit_is_given_the_features_and_its_warnings_are_not_told():
     votes = voted(20, covariates=np.ones((20, 1)), covariate_names=("x",))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert shown._without_effects(Model(), votes, {"id": "i"}, as_fitted) == "plain"
+        assert shown._without_effects(Model(), votes, {"id": "i"}, as_fitted)[1] == "plain"
     assert asked == [{"l2": 1.0}, (None, (), {"id": "i"})]
 
 

@@ -114,7 +114,8 @@ class Boards:
         """How a leaderboard was made, by the model and around it."""
         from podium.evaluate.differences import settings_of
 
-        more = _more_settings(self.balance, pool, self.intervals.reference, self.known.of_votes.get("style"))
+        style = self.known.of_votes.get("style") if "covariates" in model.settings_ else None
+        more = _more_settings(self.balance, pool, self.intervals.reference, style)
         return settings_of(model) + more
 
     def _frame(self, model: Any, ranking: Ranking) -> pl.DataFrame:

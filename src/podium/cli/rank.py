@@ -132,6 +132,7 @@ def rank(
         sets = {value: comparisons.balanced() for value, comparisons in sets.items()}
     prior = _shared_prior(sets, make(), selection)
     boards = Boards(method, columns, known, intervals, selection, marking, out, fitting.balance)
+    show.settings = boards.settings
     fitted = {}
     for value, data in sets.items():
         show.part = str(value) if selection.by else None

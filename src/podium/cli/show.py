@@ -236,6 +236,7 @@ class Show:
         self.columns = columns  # of the votes, and of the fixtures where they have the same
         self.marking: Marking | None = None  # of the page, where marks are asked for
         self.warnings: list[str] = []
+        self.settings: Callable[[Any], str] | None = None  # how a ranker was fitted, in a line
         self.remarks: dict[str, list[str]] = {}  # warnings about parts of the votes, by their names
         self.part: str | None = None  # that is being fitted
         self.reliability: list[str] = []  # sentences on how far marks can be relied on
@@ -407,6 +408,7 @@ class Show:
             words += "." if votes.weight is None or (votes.weight == 1).all() else ", each counted by its weight."
         if comparisons.weight is not None and (comparisons.weight != 1).any():
             words += f" {'Pairs' if lists else f'{comparisons.noun.capitalize()}s'} of an item are sums of weights."
+        bare, plain = _without_effects(model, comparisons, features, self._with_intervals) or (None, None)
         page = Report(
             model.ranking_,
             comparisons,
@@ -419,6 +421,7 @@ class Show:
             top=self.selection.top,
             min_votes=self.selection.min_votes,
             model=model,
+            settings=self.settings(model) if self.settings else None,
             diagnosis=None
             if lists
             else diagnose(comparisons, model, **features, shown=shown, replicates=39 if by_vote else 199),
@@ -431,7 +434,8 @@ class Show:
                 remarks=self.remarks,
                 before=self._ranks_before(),
                 before_name=self.pictures.since.name if self.pictures.since else "before",
-                plain=_without_effects(model, comparisons, features, self._with_intervals),
+                plain=plain,
+                plain_settings=self.settings(bare) if self.settings and bare is not None else None,
                 more=marked,
                 more_note=words,
             ),
@@ -461,8 +465,8 @@ def _fit_of(model: Any, votes: Comparisons | Rankings) -> GoodnessOfFit | None:
 
 def _without_effects(
     model: Any, comparisons: Comparisons, features: dict[str, Any], applied: Callable[[Ranking], Ranking]
-) -> Ranking | None:
-    """The ranking of the same votes where covariates and sides are not taken out; None where they never were.
+) -> tuple[Any, Ranking] | None:
+    """The ranker and the ranking of the same votes with covariates and sides left in; None where there are none.
 
     It is fitted and given intervals as if it had been asked for alone: what is chosen from the votes is chosen anew.
     """
@@ -473,4 +477,4 @@ def _without_effects(
     bare = type(model)(**params | ({"side_effect": False} if "side_effect" in params else {}))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PodiumWarning)  # the page tells those of its own leaderboard
-        return applied(bare.fit(plain, **features).ranking_)
+        return bare, applied(bare.fit(plain, **features).ranking_)

@@ -24,6 +24,7 @@ from podium.data.validation import flag_option, instance_of, number_option
 from podium.data.writing import as_csv, replacing
 from podium.errors import InputError, Option
 from podium.evaluate.diagnosis import Diagnosis, History
+from podium.evaluate.differences import settings_of
 from podium.pairwise.base import Ranker
 from podium.pairwise.plackett_luce import GoodnessOfFit, PlackettLuce
 from podium.ranking.leaderboard import no_bound_words
@@ -67,6 +68,8 @@ class Report:
     diagnosis, history, fit : further sections, from the same model; `fit` is the test of fit of rankings
     reliability : sentences on how far the judging, and with it the marks, can be relied on
     model : the fitted ranker; its features, covariates, side effect, ties and judges get sections too
+    settings : how the leaderboard was fitted, a column of its CSV as of the table of `podium rank`; by default what
+        `model` tells
     beside : rankings of parts of the votes side by side, an earlier leaderboard, the one without effects
     fixtures : pairs still to be compared, as `read_fixtures` gives them; the page tells their chances by the model
 
@@ -94,6 +97,7 @@ class Report:
     fit: GoodnessOfFit | None = None
     reliability: Sequence[str] = ()
     model: Any = None
+    settings: str | None = None
     beside: Beside = field(default_factory=Beside)
     fixtures: Comparisons | None = None
 
@@ -233,14 +237,15 @@ class Report:
 
     def _downloads(self, frame: pl.DataFrame, rows: int) -> list[str]:
         """The leaderboard that is shown, to take along: as a picture for other pages, and as data."""
-        plain = self.beside.plain
+        plain, settings = self.beside.plain, self.settings
+        if settings is None and self.model is not None:
+            settings = settings_of(self.model)
         if plain is None:
-            return [self._links(self.ranking, frame.head(rows), "", "take")]
+            return [self._links(self.ranking, _fitted(frame.head(rows), settings), "", "take")]
+        other = _fitted(self._plain(plain).head(rows), self.beside.plain_settings)
         return [
-            self._links(self.ranking, frame.head(rows), "", "take with-effects"),
-            self._links(
-                plain, self._plain(plain).head(rows), f"{self._effects().lower()} left in", "take without-effects"
-            ),
+            self._links(self.ranking, _fitted(frame.head(rows), settings), "", "take with-effects"),
+            self._links(plain, other, f"{self._effects().lower()} left in", "take without-effects"),
         ]
 
     def _links(self, ranking: Ranking, frame: pl.DataFrame, which: str, kind: str) -> str:
@@ -461,6 +466,13 @@ def _strong(fact: str) -> str:
     if words.startswith("%"):
         number, words = f"{number} %", words[2:]
     return f"<b>{number}</b> {words}"
+
+
+def _fitted(frame: pl.DataFrame, settings: str | None) -> pl.DataFrame:
+    """The leaderboard with how it was fitted beside each row, where that is known."""
+    import polars as pl
+
+    return frame if settings is None else frame.with_columns(pl.lit(settings).alias("settings"))
 
 
 def _digits(ranking: Ranking) -> int:

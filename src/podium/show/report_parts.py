@@ -35,6 +35,7 @@ class Beside:
     before : ranks of an earlier leaderboard by item
     before_name : what that one is called, such as "last.csv"
     plain : the ranking of the same votes without the effects that the leaderboard takes out (style, sides)
+    plain_settings : how that one was fitted, for its CSV
     remarks : what is to be said of a part, by its name
     more : further columns of the leaderboard, such as marks: for each item what stands there, and what it is sorted by
     more_note : a sentence on those columns
@@ -46,6 +47,7 @@ class Beside:
     before: Mapping[str, int] | None = None
     before_name: str = "before"
     plain: Ranking | None = None
+    plain_settings: str | None = None
     more: Mapping[str, Mapping[str, tuple[str, float | None]]] = field(default_factory=dict)
     more_note: str = ""
 
