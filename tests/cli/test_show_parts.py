@@ -262,6 +262,17 @@ def test_an_earlier_leaderboard_is_read_with_its_ranks(tmp_path):
     assert "method" in str(heard[0].message)
 
 
+@pytest.mark.parametrize(
+    ("given", "before"),
+    [((1, 3, 3), (1, 3, 3)), ((1, "", 3), (1, 2, 2)), (("1st", "2nd", "3rd"), (1, 2, 2)), ((0, 1, 1), (1, 2, 2))],
+)
+def test_ranks_before_count_items_that_were_not_listed(tmp_path, given, before):
+    rows = zip("abc", (2.0, 1.0, 1.0), given, strict=True)
+    (tmp_path / "old.csv").write_text("item,score,rank\n" + "".join(f"{i},{s},{r}\n" for i, s, r in rows))
+    made = show({"since": tmp_path / "old.csv"})
+    assert made._ranks_before() == dict(zip("abc", before, strict=True))
+
+
 def test_fixtures_are_read_by_the_columns_of_the_votes_where_they_have_them(tmp_path):
     path = tmp_path / "next.csv"
     path.write_text("host,guest,day,wind\na,b,2026-01-02,3\nc,a,2026-01-03,4\n")
@@ -715,7 +726,7 @@ def test_the_fit_is_not_simulated_of_pairs_of_ties_nor_of_very_many(monkeypatch)
 
 def test_ranks_before_are_those_of_the_scores():
     made = show()
-    made.since = types.SimpleNamespace(items=(1, "b", "c"), scores=np.array([0.5, 2.0, -1.0]))
+    made.since = types.SimpleNamespace(items=(1, "b", "c"), scores=np.array([0.5, 2.0, -1.0]), ranks=None)
     assert made._ranks_before() == dict(zip(("1", "b", "c"), ranks(np.array([0.5, 2.0, -1.0])).tolist(), strict=True))
 
 

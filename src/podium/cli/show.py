@@ -350,7 +350,8 @@ class Show:
 
         if self.since is None:
             return None
-        return dict(zip(map(str, self.since.items), ranks(self.since.scores).tolist(), strict=True))
+        places = ranks(self.since.scores) if self.since.ranks is None else self.since.ranks
+        return dict(zip(map(str, self.since.items), places.tolist(), strict=True))
 
     def _fixtures(self, path: Path, covariates: list[str] | None = None) -> Comparisons:
         """The fixtures, by the names of the votes' columns where the file has them: both items, and the date."""

@@ -15,14 +15,16 @@ from typing import TYPE_CHECKING, Any
 from podium.errors import InputError, PodiumWarning
 
 if TYPE_CHECKING:
+    import numpy as np
     import polars as pl
+    from numpy.typing import NDArray
 
     from podium.evaluate.differences import Standing
 
 __all__ = ["Piped", "leaderboard_in", "ranked_votes", "source_of", "standing_in"]
 
 # Columns of a leaderboard beside item and score, as they come together.
-OPTIONAL = (("lower", "upper"), ("std_error",), ("comparisons",), ("settings",))
+OPTIONAL = (("lower", "upper"), ("std_error",), ("comparisons",), ("settings",), ("rank",))
 
 
 def standing_in(path: str) -> Standing:
@@ -129,7 +131,18 @@ def _leaderboard(source: str | Piped, path: str) -> Standing | None:
             with np.errstate(invalid="ignore"):
                 middle = (lower + upper) / 2
             centres = np.where(np.isfinite(middle), middle, scores) / unit
-    return Standing(items, scores / unit, None if errors is None else errors / unit, None, votes, settings, centres)
+    errors = None if errors is None else errors / unit
+    return Standing(items, scores / unit, errors, None, votes, settings, centres, _ranks(frame))
+
+
+def _ranks(frame: pl.DataFrame) -> NDArray[np.int64] | None:
+    """Ranks as they were given, which count items that were not listed for their few votes too."""
+    import polars as pl
+
+    if "rank" not in frame.columns:
+        return None
+    ranks = frame["rank"].cast(pl.Int64, strict=False)
+    return None if ranks.null_count() or (ranks < 1).any() else ranks.to_numpy()
 
 
 def _settings(frame: pl.DataFrame, path: str) -> dict[str, str] | None:

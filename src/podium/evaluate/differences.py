@@ -83,6 +83,7 @@ class Standing:
     settings : how it was fitted, see `settings_of`
     estimates : scores by the votes alone, where a penalty from the votes (`l2="auto"`) pulled `scores` together;
         `std_errors` are about these
+    ranks : as the leaderboard gave them, which may have left items out; None where they follow from the scores
     """
 
     items: tuple[Hashable, ...]
@@ -92,6 +93,7 @@ class Standing:
     votes: Floats | None = None
     settings: Mapping[str, str] | None = None
     estimates: Floats | None = None
+    ranks: NDArray[np.int64] | None = None
 
 
 def standing(source: Any) -> Standing:
