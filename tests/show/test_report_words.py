@@ -185,7 +185,9 @@ def test_what_a_page_says_of_scores_and_intervals():
     beside = Beside(before={"a": 1}, before_name="last.csv", more_note="Marks.", plain=page.ranking)
     told = made(beside=beside)._meaning(page.ranking.to_frame(0.95))
     assert "Marks." in told
-    assert "Moved: places gained or lost since last.csv." in told
+    assert "Moved: places gained or lost since last.csv; new: not listed there." in told
+    known = made(beside=Beside(before=dict.fromkeys(map(str, page.ranking.items), 1), before_name="last.csv"))
+    assert known._meaning(page.ranking.to_frame(0.95))[-1] == "Moved: places gained or lost since last.csv."
     assert any(each.startswith("Without effects: the rank with") for each in told)
 
 

@@ -360,7 +360,9 @@ class Report:
                 sentences.append(f"An arrow (−∞ or ∞) marks an interval that does not end: {no_bound_words(votes)}.")
         sentences.append(self.beside.more_note)
         if self.beside.before is not None:
-            sentences.append(f"Moved: places gained or lost since {self.beside.before_name}.")
+            new = not set(map(str, frame["item"].to_list())) <= set(self.beside.before)
+            absent = "; new: not listed there" if new else ""
+            sentences.append(f"Moved: places gained or lost since {self.beside.before_name}{absent}.")
         if self.beside.plain is not None:
             sentences.append(f"Without effects: the rank with {self._effects().lower()} left in.")
         return [text for text in (*sentences, ranking.note) if text]
