@@ -398,8 +398,14 @@ def test_rankings_that_leave_the_rest_open_say_nothing_of_it_when_added_to_whole
 
 def test_rows_of_one_ranking_with_two_weights_are_refused():
     text = "respondent,item,rank,weight\n1,a,1,2\n1,b,2,2\n2,a,1,1\n2,b,2,3\n"
-    with pytest.raises(InputError, match="row 4: the weight is another than in the rows of this ranking before"):
+    alike = "is another than in the rows of '2' before; make them alike, or tell several rankings of one apart by group"
+    with pytest.raises(InputError, match=f"row 4: 'weight' {alike}"):
         read_rankings(io.StringIO(text))
+    with pytest.raises(InputError, match=f"row 4: 'Panel / room' {alike}"):
+        read_votes(io.StringIO(text.replace("weight", "Panel / room")), by="Panel / room")
+    grouped = "respondent,item,rank,weight,group\n1,a,1,2,x\n1,b,2,3,x\n"
+    with pytest.raises(InputError, match=r"'weight' is another than in the rows of '1' before; make them alike$"):
+        read_rankings(io.StringIO(grouped))
 
 
 # ---- by hand --------------------------------------------------------------------------------------------------------

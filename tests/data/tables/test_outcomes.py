@@ -209,8 +209,8 @@ def test_a_long_table_is_put_together_in_the_order_in_which_rankings_appear():
         (long([1, 1], [0, 1], [2, 3]), "^row 1: rank 2 comes first, so ranks have a gap"),
         (long([1, 1, 1], [0, 1, 2], [1, 1, 4]), "^row 3: rank 4 comes after rank 1"),
         (long([2, 2, 1, 1], [0, 1, 0, 1], [1, 2, 1, 3]), "^row 4: rank 3 comes after rank 1"),
-        (long([1, 1], [0, 1], [1, 2], weight=[1.0, 2.0]), "^row 2: the weight is another than in the"),
-        (long([1, 2, 1], [0, 0, 1], [1, 1, 2], by=[0, 1, 1]), "^row 3: the by is another than"),
+        (long([1, 1], [0, 1], [1, 2], weight=[1.0, 2.0]), "^row 2: weight$"),
+        (long([1, 2, 1], [0, 0, 1], [1, 1, 2], by=[0, 1, 1]), "^row 3: by$"),
     ],
 )  # fmt: skip
 def test_a_long_table_with_gaps_or_twice_the_same_is_refused_by_row(rows, said):

@@ -276,12 +276,17 @@ class Collector(Seen):
                 int(np.concatenate([part[name] for part in parts])[index]) for name in ("item", "judge", "file")
             )
             at = f"{prefix(self.files[file])}row {int(number[index]) + 1}: "
-            if message != "twice":
+            if message not in ("twice", "weight", "by"):
                 raise InputError(f"{at}{message}")
-            twice = f"{at}{self.items.labels[item]!r} is ranked twice by {self.judges.labels[judge]!r}; remove one"
+            who = repr(self.judges.labels[judge])
+            if message == "twice":
+                told = f"{at}{self.items.labels[item]!r} is ranked twice by {who}; remove one"
+            else:
+                column = getattr(self.layout, message)
+                told = f"{at}{column!r} is another than in the rows of {who} before; make them alike"
             if "group" in parts[0]:
-                raise InputError(twice)
-            raise InputError(twice, ", or tell several rankings of one apart by ", Option("group", column=True))
+                raise InputError(told)
+            raise InputError(told, ", or tell several rankings of one apart by ", Option("group", column=True))
 
         columns = self.lists.columns(fail)
         self.warn_of_labels()

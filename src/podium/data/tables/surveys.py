@@ -189,7 +189,7 @@ def _assembled(parts: list[dict[str, NDArray[Any]]], fail: Callable[[int, str], 
         if name in rows:
             other = np.flatnonzero(rows[name] != rows[name][first][ranking])
             if len(other):
-                fail(int(other[0]), f"the {name} is another than in the rows of this ranking before; make them alike")
+                fail(int(other[0]), name)
     return ListPiece(rows["item"][order], size, tied, beside)
 
 
