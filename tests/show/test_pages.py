@@ -316,7 +316,7 @@ def test_what_is_expected_is_the_chance_of_the_scores_a_tie_counting_half(ties):
     with thin_data():
         model = BradleyTerry(ties=ties, l2=0.5).fit(votes)
     order = list(model.ranking_.order)
-    share = report_pairs._expected(votes, order, model, None)
+    share = report_pairs._expected(votes, order, model)
     nu = model.tie_strength_ or 0.0
     for i, one in enumerate(order):
         assert np.isnan(share[i, i])
@@ -348,39 +348,56 @@ def test_what_is_expected_of_a_pair_is_what_it_wins_on_the_sides_it_was_on(ranke
     def chance(one, other, lean):
         return 1 / (1 + np.exp(score(other) - score(one) - lean))
 
-    share = report_pairs._expected(votes, ["i2", "i0", "i1"], model, None)
+    share = report_pairs._expected(votes, ["i2", "i0", "i1"], model)
     assert share[1, 2] == pytest.approx((3 * chance("i0", "i1", side) + chance("i0", "i1", -side)) / 4)
     assert share[1, 0] == pytest.approx(chance("i0", "i2", side))
     assert share[0, 2] == pytest.approx((2 * chance("i2", "i1", side) + chance("i2", "i1", -side)) / 3)
     assert share + share.T == pytest.approx(np.where(np.eye(3), np.nan, 1.0), nan_ok=True)
-    assert np.isnan(report_pairs._expected(votes, ["i0", "i3"], model, None)).all()  # who never met
+    assert np.isnan(report_pairs._expected(votes, ["i0", "i3"], model)).all()  # who never met
 
 
 def test_of_very_many_items_and_of_other_models_nothing_is_expected(monkeypatch):
     votes, model = fitted()
-    assert report_pairs._expected(votes, list("abc"), WinRate().fit(votes), None) is None
-    assert report_pairs._expected(votes, list("abc"), None, None) is None
+    assert report_pairs._expected(votes, list("abc"), WinRate().fit(votes)) is None
+    assert report_pairs._expected(votes, list("abc"), None) is None
     with thin_data():
         assert (
-            report_pairs._expected(votes, list("abc"), RABF(feature_penalty=1.0, residual_penalty=1.0).fit(votes), None)
+            report_pairs._expected(votes, list("abc"), RABF(feature_penalty=1.0, residual_penalty=1.0).fit(votes))
             is not None
         )
     monkeypatch.setattr(report_pairs, "MAX_EXPECTED_ITEMS", 3)
-    assert report_pairs._expected(votes, list("abc"), model, None) is not None
+    assert report_pairs._expected(votes, list("abc"), model) is not None
     monkeypatch.setattr(report_pairs, "MAX_EXPECTED_ITEMS", 2)
-    assert report_pairs._expected(votes, list("abc"), model, None) is None
+    assert report_pairs._expected(votes, list("abc"), model) is None
 
 
-def test_with_covariates_what_is_expected_comes_from_the_checks_pair_by_pair():
-    votes = told(time=None)
+@pytest.mark.parametrize("count", [5, 14])
+def test_with_covariates_what_is_expected_of_a_pair_is_the_mean_chance_of_its_votes(count):
+    """By hand, each vote with its own covariate and side; of 91 pairs too, more than the checks list."""
+    votes = told(count, 900, time=None)
     with thin_data():
-        model = BradleyTerry().fit(votes)
-    rows = [("i0", "i1", 4.0, 3.0), ("i2", "i0", 0.0, 0.0), ("i1", "gone", 2.0, 1.0), ("gone", "i1", 2.0, 1.0)]
-    known = pl.DataFrame(rows, schema=["item", "against", "votes", "expected"], orient="row")
-    share = report_pairs._expected(votes, ["i1", "i0", "i2"], model, known)
-    assert (share[1, 0], share[0, 1]) == (0.75, 0.25)
-    assert np.isnan(share).sum() == 7
-    assert np.isnan(report_pairs._expected(votes, ["i0", "i1"], model, None)).all()
+        model = BradleyTerry(ties="davidson", side_effect=True, l2=0.5).fit(votes)
+    order = list(model.ranking_.order)
+    share, points = report_pairs._expected(votes, order, model), {}
+    for left, right, length in zip(votes.left, votes.right, votes.covariates[:, 0], strict=True):
+        one, other = votes.items[left], votes.items[right]
+        gap = model.ranking_.score(one) - model.ranking_.score(other) + model.side_effect_ + model.coef_[0] * length
+        weights = np.exp([gap / 2, -gap / 2])
+        chance = (weights[0] + model.tie_strength_ / 2) / (weights.sum() + model.tie_strength_)
+        points.setdefault((one, other), []).append(chance)
+        points.setdefault((other, one), []).append(1 - chance)
+    for i, one in enumerate(order):
+        for j, other in enumerate(order):
+            if (one, other) in points:
+                assert share[i, j] == pytest.approx(np.mean(points[one, other]))
+            else:
+                assert np.isnan(share[i, j])
+    bare = told(count, 900, time=None, covariates=None, covariate_names=None)
+    assert np.isnan(report_pairs._expected(bare, order, model)).all()
+
+
+def test_pairs_of_which_nothing_is_expected_have_an_empty_cell():
+    share = np.array([[np.nan, 0.25, np.nan], [0.75, np.nan, np.nan], [np.nan] * 3])
     won = np.array([[0.0, 3.0, 2.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
     table = report_pairs._records(["i1", "i0", "i2"], won, np.zeros((3, 3)), "votes", share)
     heads, cells = texts(table)
@@ -841,7 +858,7 @@ def test_a_thousand_games_to_come_are_listed(count, said):
 def test_every_two_of_five_hundred_items_are_looked_at(count, known):
     with thin_data():
         model = BradleyTerry().fit(votes := told(time=None))
-    share = report_pairs._expected(votes, [f"i{k}" for k in range(count)], model, None)
+    share = report_pairs._expected(votes, [f"i{k}" for k in range(count)], model)
     assert (share is not None) == known
 
 

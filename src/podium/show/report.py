@@ -271,8 +271,7 @@ class Report:
         order = [item for item in order if item in named or str(item) in named][: self.top]
         if len(order) > MAX_PAIRED_ITEMS:
             return []
-        residuals = None if self.diagnosis is None else self.diagnosis.residuals
-        return head_to_head(self.comparisons, order, self.level, self.model, residuals)
+        return head_to_head(self.comparisons, order, self.level, self.model)
 
     def _trust(self) -> list[str]:
         """How scores settled, checks of the fit, the data and the method."""

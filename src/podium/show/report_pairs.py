@@ -40,19 +40,18 @@ def head_to_head(
     order: Sequence[Hashable],
     level: float | None,
     model: Any = None,
-    residuals: Any = None,
 ) -> list[str]:
     """HTML of who beat whom among `order`, best first: the matrix, and the record of each pair.
 
-    What is expected of a pair is what the model says; where that depends on covariates of the votes, what `residuals`
-    say, the frame of a diagnosis. Models whose scores move expected something else at each vote, so nothing is told.
+    What is expected of a pair is what the model says of its votes, each with its side and its covariates. Models whose
+    scores move expected something else at each vote, so nothing is told.
     """
     if len(order) < 2:
         return []
     won, tied = _counts(comparisons, order)
     whole = bool((won == np.round(won)).all() and (tied == np.round(tied)).all())
     level = level if whole else None  # weights are no counts, so they give no interval
-    expected = _expected(comparisons, order, model, residuals)
+    expected = _expected(comparisons, order, model)
     title, noun, by, beat = "Who beat whom", f"{comparisons.noun}s", "that", "won against"
     if comparisons.group_is == "ranking":
         title, noun, by, beat = "Who was above whom", "rankings", "in which", "is above"
@@ -102,31 +101,34 @@ def _folded(counts: Floats, starts: NDArray[Any]) -> Floats:
     return sums
 
 
-def _expected(comparisons: Comparisons, order: Sequence[Hashable], model: Any, residuals: Any) -> Floats | None:
+def _expected(comparisons: Comparisons, order: Sequence[Hashable], model: Any) -> Floats | None:
     """The share expected of the row against the column, a tie counting half; NaN where nothing is known.
 
-    Where the model knows a side effect, each item is expected to win what it would on the sides it was on.
+    Where the model knows a side effect or covariates, each item is expected to win what it would in the votes it had.
     """
     if not isinstance(model, BradleyTerry | RABF) or len(order) > MAX_EXPECTED_ITEMS:
         return None
-    n = len(order)
+    n, c = len(order), comparisons
     share = np.full((n, n), np.nan)
     place = {item: k for k, item in enumerate(order)}
-    if model.covariate_names_:
-        for row in [] if residuals is None else residuals.select("item", "against", "votes", "expected").to_dicts():
-            i, j = place.get(row["item"]), place.get(row["against"])
-            if i is not None and j is not None and row["votes"] > 0:
-                share[i, j] = row["expected"] / row["votes"]
-                share[j, i] = 1 - share[i, j]
-        return share
-    p = comparisons.pairs_by_side
-    codes = np.array([place.get(item, -1) for item in comparisons.items])
-    left, right, votes = codes[p.left], codes[p.right], p.total
+    codes = np.array([place.get(item, -1) for item in c.items])
+    if model.covariate_names_:  # every vote has its own chance
+        if c.covariates is None:
+            return share
+        one, other, _, votes = c.vote_rows()
+        left, right = codes[one], codes[other]
+    else:
+        p = c.pairs_by_side
+        left, right, votes = codes[p.left], codes[p.right], p.total
     met = (left >= 0) & (right >= 0) & (votes > 0)
     if not met.any():
         return share
     left, right, votes = left[met], right[met], votes[met]
-    win, tie, _ = model.predict_proba(Comparisons(list(order), left, right, sided=comparisons.sided)).T
+    if model.covariate_names_:
+        chances = model.predict_proba(c)[met]
+    else:
+        chances = model.predict_proba(Comparisons(list(order), left, right, sided=c.sided))
+    win, tie, _ = chances.T
     points, meetings = np.zeros((n, n)), np.zeros((n, n))
     for one, other, chance in ((left, right, win + tie / 2), (right, left, 1 - win - tie / 2)):
         np.add.at(points, (one, other), votes * chance)
