@@ -817,7 +817,7 @@ def test_intervals_of_a_penalty_from_the_votes_lie_around_the_scores_by_votes_al
 
 @pytest.mark.parametrize(("text", "words"), [
     ("item,score\na,x\n", "score, std_error, lower, upper and comparisons must be numbers"),
-    ("item,score\na,1\nb,2\na,3\n", "'a' appears twice; is it one leaderboard, or several (--by)?"),
+    ("item,score\na,1\nb,2\na,3\n", "'a' appears twice; give one leaderboard, written without --by"),
     ("item,score\na,1\nb,\n", "a score is missing or not finite; write the leaderboard anew with podium rank"),
     ("item,score\na,1\nb,inf\n", "a score is missing or not finite; write the leaderboard anew with podium rank"),
     ("item,score,settings\na,1,x=1\nb,2,x=2\nc,3,x=3\n",

@@ -118,7 +118,7 @@ def _leaderboard(source: str | Piped, path: str) -> Standing | None:
         raise InputError(f"{path}: score, std_error, lower, upper and comparisons must be numbers") from problem
     if frame["item"].is_duplicated().any():
         twice = frame["item"].filter(frame["item"].is_duplicated())[0]
-        raise InputError(f"{path}: {twice!r} appears twice; is it one leaderboard, or several (--by)?")
+        raise InputError(f"{path}: {twice!r} appears twice; give one leaderboard, written without --by")
     if not np.isfinite(scores).all() or frame["score"].null_count():
         raise InputError(f"{path}: a score is missing or not finite; write the leaderboard anew with podium rank")
     settings = _settings(frame, path)
