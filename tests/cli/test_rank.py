@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -600,3 +601,25 @@ def test_a_part_whose_covariate_has_no_spread_is_left_out_in_arena_style(tmp_pat
     out, told = ok(capfd, tmp_path / "with.csv", *options)
     assert "lang = sw, 1 vote, is left out: covariate 'length' is the same in every vote" in told
     assert out == ok(capfd, tmp_path / "without.csv", *options)[0]
+
+
+@pytest.mark.parametrize("options", [("--method", "least-squares"), ("--method", "rabf", "--loss", "squared")])
+def test_margins_in_large_units_are_shown_as_those_in_small_ones(tmp_path, options):
+    """What is far in log-odds is not in metres or cents: the picture of the intervals stays, and so do effects."""
+    rng = np.random.default_rng(3)
+    rows = []
+    for _ in range(60):
+        one, other = rng.choice(4, 2, replace=False)
+        rows.append((f"i{one}", f"i{other}", other - one + 0.5 + rng.normal()))
+    if "rabf" in options:
+        options = (*options, "--side-effect")
+    shown = []
+    for unit in (1.0, 1e6):
+        file = tmp_path / "margins.csv"
+        file.write_text("left,right,margin\n" + "".join(f"{a},{b},{unit * gap:.9g}\n" for a, b, gap in rows))
+        done = CliRunner().invoke(rank, [str(file), *options])
+        assert done.exit_code == 0, done.output
+        shown.append([re.findall("[├─●┤◂▸]+", line) for line in done.stdout.splitlines()])
+        assert "no number" not in done.stderr
+    assert shown[0] == shown[1]
+    assert all("◂" not in bar for (bar,) in shown[1][1:])

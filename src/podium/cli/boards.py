@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 import warnings
 from collections.abc import Callable, Iterator
@@ -84,7 +85,8 @@ class Boards:
             elif self.selection.differences:
                 text = table(frame, digits=digits + 2, room=self.out.room)
             else:
-                text = leaderboard(frame, digits=digits, room=self.out.room, counted_as=counted_as, unit=ranking.unit)
+                unit = math.inf if model.in_margins else ranking.unit
+                text = leaderboard(frame, digits=digits, room=self.out.room, counted_as=counted_as, unit=unit)
             self.texts.append(text if part is None else f"{one_line(part)}\n{text}")
         self.frames.append(frame)
         _remark(votes, model, ranking, self.method, self.intervals, self.selection.pool)

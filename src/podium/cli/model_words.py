@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from podium.ranking.leaderboard import unit_word
@@ -191,7 +192,8 @@ def _about_features(model: Any, level: float | None, sds: np.ndarray | None, nou
         lines.append(f"covariates, {_per(sds)}")
         each = 1.0 if sds is None else sds
         errors = each * model.covariate_std_errors_ if sure else 0.0 * model.covariate_coef_
-        lines += _effects(model.covariate_names_, each * model.covariate_coef_, errors, level, sds)
+        far = math.inf if model.in_margins else 1.0  # margins have no unit in which an effect is too large
+        lines += _effects(model.covariate_names_, each * model.covariate_coef_, errors, level, sds, far)
     if noun == "ranking":
         return lines
     unit = "of margin" if model.in_margins else "log-odds"
@@ -221,14 +223,17 @@ def _side_and_ties(model: Any, unit: float, word: str, level: float | None, noun
     lines = []
     if model.side_effect:
         error = 0.0 if level is None else model.side_effect_std_error_
-        lines.append(f"{_side_words(noun)}: {_side_effect(model.side_effect_, error, level, unit, word)}")
+        far = math.inf if model.in_margins else MAX_LOG_ODDS
+        lines.append(f"{_side_words(noun)}: {_side_effect(model.side_effect_, error, level, unit, word, far)}")
     if model.tie_strength_ is not None:
         lines.append(_tie_words(model.tie_strength_, _tie_ends(model, level)))
     return lines
 
 
-def _side_effect(effect: float, error: float, level: float | None, unit: float, word: str) -> str:
-    if max(abs(effect), error) > MAX_LOG_ODDS:
+def _side_effect(
+    effect: float, error: float, level: float | None, unit: float, word: str, far: float = MAX_LOG_ODDS
+) -> str:
+    if max(abs(effect), error) > far:
         return UNBOUNDED
     return f"{unit * effect:+.3g}{_half(unit * error, level, '.2g')} {word}"
 

@@ -299,8 +299,9 @@ def counting(what: str, unit: str = "rows") -> Iterator[Callable[[int], None]]:
 def leaderboard(
     frame: pl.DataFrame, *, digits: int, room: int | None = None, counted_as: str = "votes", unit: float = 1.0
 ) -> str:
-    """A ranking's frame as an aligned table, with a little picture of the intervals; scores are `unit` per log-odds.
+    """A ranking's frame as an aligned table, with a little picture of the intervals.
 
+    Scores are `unit` per log-odds; without end where they are in margins, of which none is too large to be drawn.
     Where the terminal is narrow, the picture becomes smaller, then the columns of LEFT_OUT are left out one by one,
     which is told, until labels have MIN_ITEM columns; longer ones are shortened in the middle, as far as they differ.
     """

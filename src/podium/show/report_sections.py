@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from html import escape
 from typing import Any
@@ -47,7 +48,8 @@ def sections(
         side_error = (sure and model.side_effect_std_error_) or 0.0
         side = (model.side_effect_, side_error) if model.side_effect else None
         ends = _side_and_ties(model, sided, side, "of margin" if model.in_margins else "log-odds", level)
-        return _features(model, level, votes) + _effects(list(effects), "", level, sds, votes) + ends
+        far = math.inf if model.in_margins else 1.0
+        return _features(model, level, votes) + _effects(list(effects), "", level, sds, votes, far) + ends
     if isinstance(model, PlackettLuce):
         return _features(model, level, "rankings")
     if isinstance(model, DynamicBradleyTerry):
