@@ -623,3 +623,20 @@ def test_margins_in_large_units_are_shown_as_those_in_small_ones(tmp_path, optio
         assert "no number" not in done.stderr
     assert shown[0] == shown[1]
     assert all("◂" not in bar for (bar,) in shown[1][1:])
+
+
+def test_margins_in_small_units_are_not_all_zero(tmp_path):
+    """Seconds told in days, shares of a per cent: the table, the page and the picture tell the items apart."""
+    gaps = ((0, 1, 2.0), (1, 2, 2.5), (0, 2, 5.0), (1, 0, -1.5), (2, 1, -3.0), (2, 0, -4.0))
+    file = tmp_path / "margins.csv"
+    file.write_text("left,right,margin\n" + "".join(f"i{a},i{b},{1e-6 * gap}\n" for a, b, gap in gaps))
+    page, picture = tmp_path / "page.html", tmp_path / "board.svg"
+    options = ["--method", "least-squares", "--report", str(page), "--embed", str(picture)]
+    done = CliRunner().invoke(rank, [str(file), *options])
+    assert done.exit_code == 0, done.output
+    scores = podium.LeastSquares().fit(podium.read_comparisons(file)).ranking_.scores
+    shown = [float(line.split()[2]) for line in done.stdout.splitlines()[1:]]
+    assert shown == pytest.approx(sorted(scores, reverse=True), abs=6e-8)
+    assert len(set(shown)) == 3
+    for text in (page.read_text(), picture.read_text()):
+        assert all(f">{line.split()[2]}<".replace("-", "\u2212") in text for line in done.stdout.splitlines()[1:])

@@ -616,4 +616,5 @@ def test_the_line_at_none_is_drawn_where_it_lies_inside():
 
 @pytest.mark.parametrize(("unit", "digits"), [(1.0, 2), (9.99, 2), (10.0, 0), (173.7, 0)])
 def test_a_page_gives_two_digits_where_the_unit_is_small(unit, digits):
-    assert page._digits(Ranking(["a", "b"], [1.0, 0.0], unit=unit)) == digits
+    ranking = Ranking(["a", "b"], [1.0, 0.0], unit=unit)
+    assert page._digits(ranking, ranking.to_frame()) == digits

@@ -154,8 +154,9 @@ def test_small_words():
     told = [report._setting(value) for value in (("tea", 1500.0), True, False, 0.123456, 3, "auto")]
     assert told == ["tea = 1500", "yes", "no", "0.1235", "3", "auto"]
     assert report.listed({"a<": "b>"}) == "<dl><dt>a&lt;</dt><dd>b&gt;</dd></dl>"
-    assert report._digits(types.SimpleNamespace(unit=1.0)) == 2
-    assert report._digits(types.SimpleNamespace(unit=173.7)) == 0
+    frame = Ranking(["a", "b"], [1.0, 0.0]).to_frame()
+    assert report._digits(types.SimpleNamespace(unit=1.0), frame) == 2
+    assert report._digits(types.SimpleNamespace(unit=173.7), frame) == 0
 
 
 # ---- pages ----------------------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from podium.cli.model_words import words_about
 from podium.cli.output import Output, leaderboard, say, table, votes_on_items
 from podium.cli.show import Intervals, Selection
 from podium.errors import DataWarning, InputError, Option, PodiumError
-from podium.ranking.leaderboard import open_end_words, prior_words
+from podium.ranking.leaderboard import open_end_words, prior_words, score_digits
 from podium.text import counted, one_line
 
 if TYPE_CHECKING:
@@ -79,7 +79,10 @@ class Boards:
             name = self.selection.by if self.selection.by not in frame.columns else f"by {self.selection.by}"
             frame = frame.insert_column(0, _constant(name, value, len(frame)))
         if self.out.for_people:
-            digits, counted_as = 2 if ranking.unit < 10 else 0, f"{_noun(votes)}s"
+            values = (
+                frame[name].to_list() for name in ("score", "difference", "lower", "upper") if name in frame.columns
+            )
+            digits, counted_as = score_digits(ranking.unit, *values), f"{_noun(votes)}s"
             if self.marking.wanted:
                 text = self.marking.table(frame, self.out.room, counted_as)
             elif self.selection.differences:

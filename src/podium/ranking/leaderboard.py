@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     import polars as pl
 
 __all__ = [
-    "COLUMNS", "frame", "interval_cells", "no_bound_words", "open_end_words", "prior_words", "remarks", "unit_word",
+    "COLUMNS", "frame", "interval_cells", "no_bound_words", "open_end_words", "prior_words", "remarks", "score_digits",
+    "unit_word",
 ]  # fmt: skip
 
 # Columns of the table, with their polars types.
@@ -26,6 +27,7 @@ COLUMNS = {
     **dict.fromkeys(("wins", "losses", "ties", "comparisons"), "Float64"),
 }
 
+MIN_SPAN, MAX_SPAN = 1e-7, 0.05  # of scores that are told with more than two decimals; below is what rounding leaves
 Source: TypeAlias = tuple[str, str | None]  # where standard errors come from, and by what they are clustered
 
 
@@ -112,6 +114,20 @@ def open_end_words(lower: Iterable[float | None], upper: Iterable[float | None],
     """
     ends = [-np.inf] * (-np.inf in lower) + [np.inf] * (np.inf in upper)
     return f"an end of {' or '.join(number(end, 0) for end in ends)}: {no_bound_words(votes)}" if ends else ""
+
+
+def score_digits(unit: float, *values: Sequence[float | None] | np.ndarray | pl.Series) -> int:
+    """Decimals of scores and of the ends of their intervals: more where all lie nearer to each other than two show.
+
+    >>> score_digits(1.0, [0.5, -0.5]), score_digits(400 / np.log(10), [1500.0]), score_digits(1.0, [2e-6, -1e-6])
+    (2, 0, 7)
+    """
+    if unit >= 10:
+        return 0
+    known = np.concatenate([np.asarray(column, dtype=np.float64) for column in values])
+    known = known[np.isfinite(known)]
+    span, largest = (np.ptp(known), np.abs(known).max()) if len(known) else (0.0, 0.0)
+    return 1 - int(np.floor(np.log10(span))) if MIN_SPAN * max(1.0, largest) < span < MAX_SPAN else 2
 
 
 def unit_word(unit: float) -> str:

@@ -450,7 +450,7 @@ class Ranking:
     def _shown(self) -> tuple[list[str], list[list[str]], list[str]]:
         """Heads, columns and remarks of the printed table. Printing never fails: what went wrong becomes a remark."""
         indices = self._best_first()[:MAX_PRINTED_ROWS]
-        digits = 2 if self.unit < 10 else 0
+        digits = leaderboard.score_digits(self.unit, self.scores)
         rank = self.ranks
         heads = ["rank", "item", "score"]
         columns = [

@@ -12,6 +12,7 @@ import numpy as np
 from podium.data.validation import flag_option, instance_of
 from podium.data.writing import replacing
 from podium.errors import InputError, Option
+from podium.ranking.leaderboard import score_digits
 from podium.ranking.ranking import Ranking
 from podium.show.canvas import check_options, short
 from podium.text import one_line, shortened
@@ -63,7 +64,7 @@ def embed(
     def x(value: float) -> float:
         return float(LEFT + (RIGHT - LEFT) * (min(max(value, low), low + span) - low) / span)
 
-    digits = 2 if ranking.unit < 10 else 0
+    digits = score_digits(ranking.unit, ends)
     heads = [(38, "n", "Rank"), (52, "", "Item"), (565, "n", "Score"), *([(628, "n", "Ranks")] if sure else [])]
     parts = [f'<text class="head" x="14" y="28">{escape(_cut(title, 62))}</text>']
     parts += [f'<text class="soft {kind}" x="{at}" y="{TOP - 10}">{word}</text>' for at, kind, word in heads]

@@ -27,7 +27,7 @@ from podium.evaluate.diagnosis import Diagnosis, History
 from podium.evaluate.differences import settings_of
 from podium.pairwise.base import Ranker
 from podium.pairwise.plackett_luce import GoodnessOfFit, PlackettLuce
-from podium.ranking.leaderboard import no_bound_words
+from podium.ranking.leaderboard import no_bound_words, score_digits
 from podium.ranking.ranking import Ranking
 from podium.show import plots
 from podium.show.canvas import check_options, short
@@ -171,13 +171,14 @@ class Report:
 
     def _boards(self, frame: pl.DataFrame, rows: int) -> list[str]:
         """The leaderboard and, where effects are taken out, that of the same votes with them left in."""
-        digits = _digits(self.ranking)
+        digits = _digits(self.ranking, frame)
         if self.beside.plain is None:
             board = leaderboard(frame, digits, rows, self.beside, counted_as=self._counted_as())
             return [f'<div class="card">{board}</div>']
         named = f"{self._effects()} taken out", f"{self._effects()} left in"
         board = leaderboard(frame, digits, rows, self.beside, name=named[0], counted_as=self._counted_as())
-        plain, digits = self._plain(self.beside.plain), _digits(self.beside.plain)
+        plain = self._plain(self.beside.plain)
+        digits = _digits(self.beside.plain, plain)
         other = leaderboard(plain, digits, rows, name=named[1], counted_as=self._counted_as())
         return [f'<div class="card with-effects">{board}</div>', f'<div class="card without-effects">{other}</div>']
 
@@ -295,7 +296,7 @@ class Report:
         pages = []
         for name, (ranking, votes) in self.beside.parts.items():
             frame = ranking.to_frame(self.level, self.simultaneous)
-            board = leaderboard(frame, _digits(ranking), rows, counted_as=self._counted_as())
+            board = leaderboard(frame, _digits(ranking, frame), rows, counted_as=self._counted_as())
             title = f"{safe(self.beside.by)} = <bdi>{safe(name)}</bdi>, {size_of(votes)}"
             told = "".join(_warned(self.beside.remarks.get(name, ())))
             pages.append(f'<details class="card"><summary>{title}</summary>{told}{board}</details>')
@@ -476,8 +477,8 @@ def _fitted(frame: pl.DataFrame, settings: str | None) -> pl.DataFrame:
     return frame if settings is None else frame.with_columns(pl.lit(settings).alias("settings"))
 
 
-def _digits(ranking: Ranking) -> int:
-    return 2 if ranking.unit < 10 else 0
+def _digits(ranking: Ranking, frame: pl.DataFrame) -> int:
+    return score_digits(ranking.unit, *(frame[name] for name in ("score", "lower", "upper")))
 
 
 def _warned(sentences: Sequence[str]) -> list[str]:
