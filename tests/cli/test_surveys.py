@@ -170,6 +170,9 @@ def test_check_tests_whether_one_score_an_item_explains_the_rankings(run, folder
     assert f"(p = {fit.p_value:.2f})" in page
     with pytest.raises(InputError, match="is about votes on pairs, and these are rankings"):
         run("check", "wide.csv", "--unranked", "below", "--side-effect")
+    (folder / "tied.csv").write_text("respondent,item,rank\nann,tea,1\nann,milk,1\nbob,milk,1\nbob,tea,2\n")
+    with pytest.raises(InputError, match=r"^the test of rankings simulates them, which it cannot with ties"):
+        run("check", "tied.csv")
 
 
 def test_methods_are_compared_on_whole_rankings_held_out(run):

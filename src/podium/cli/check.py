@@ -156,6 +156,8 @@ def _check_rankings(
     for name in ("ties", "side_effect", "covariates", "style", "row_weights"):
         if is_typed(name):
             raise InputError(Option(name), " is about votes on pairs, and these are rankings; drop it")
+    if rankings.tied is not None:
+        raise InputError("the test of rankings simulates them, which it cannot with ties, and these have some")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PodiumWarning)  # podium rank is where they are told
         model = PlackettLuce(l2="auto" if l2 is None else l2, **known.treatment).fit(rankings, **known.arguments())
