@@ -262,6 +262,9 @@ def test_the_table_can_be_sorted_and_searched_in_a_browser(tmp_path):
         assert scores() == sorted(scores(), reverse=True)
         board.get_by_role("button", name="Score").click()
         assert scores() == sorted(scores())
+        board.locator("th", has_text="Item").click()  # in its middle, beside the word
+        names = board.locator("tbody td.item").evaluate_all("cells => cells.map(cell => cell.firstChild.textContent)")
+        assert names == sorted(f"item {k}" for k in range(12))
         page.get_by_label("Find an item").fill("item 11")
         assert board.locator("tbody tr:visible").count() == 1
         browser.close()

@@ -72,7 +72,7 @@ border-bottom:1px solid var(--line);color:var(--soft);font-size:.875rem}.facts b
 caption{text-align:left;padding:.9rem 1.2rem .3rem;font-weight:620}
 .board td{padding-top:.55rem;padding-bottom:.55rem}.board td.bar{padding-top:0;padding-bottom:0}
 .board th:first-child{width:4rem}.board td.score{font-weight:620}.resorted tr.first td{border-top:0}
-th button{all:unset;cursor:pointer}th button:focus-visible{outline:2px solid var(--blue)}
+th button{all:unset;cursor:pointer;display:block;width:100%}th button:focus-visible{outline:2px solid var(--blue)}
 th[aria-sort=ascending] button::after{content:" ↑"}th[aria-sort=descending] button::after{content:" ↓"}
 input[type=search]{font:inherit;font-size:.875rem;min-height:2.25rem;padding:.3rem .8rem;
 border:1px solid var(--control);border-radius:10px;
