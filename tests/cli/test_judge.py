@@ -137,7 +137,15 @@ def test_a_judge_of_lengths_is_told_so_with_the_way_to_hold_it_constant(items, c
     code, _, err = call(capfd, "items.csv", *ASK, "--command", f"{sys.executable} longer.py")
     assert code == 0, err
     assert "length: the longer of two won 100 %" in err
-    assert "--covariates length" in err
+    assert "RuntimeWarning" not in err
+    told = re.search(r"held constant: `podium (.*)`, then `podium (.*)`", err)
+    for words in told.groups():  # both commands do as they are printed
+        with pytest.raises(SystemExit) as stop:
+            run(words.split())
+        out, err = capfd.readouterr()
+        assert stop.value.code == 0, err
+    assert "RuntimeWarning" not in err
+    assert all(label in out for label in texts)
 
 
 def test_several_criteria_stand_side_by_side(items, capfd):
@@ -402,12 +410,10 @@ def test_progress_tells_no_more_than_is_left():
 def test_calls_that_nobody_heard_are_no_figures(capfd):
     from podium.cli.judge_words import tell
 
-    tally = SimpleNamespace(words=lambda: ["not parsed 0.0 %; 80 calls"])
-    ended = SimpleNamespace(
-        tally=tally, path=None, judge="m", words="nothing was ever answered", why="unheard", length_errors=None
-    )
-    tell(None, ended)
+    tally = SimpleNamespace(words=lambda: ["not parsed 0.0 %; 80 calls"], length=None)
+    ended = SimpleNamespace(tally=tally, path=None, judge="m", words="nothing was ever answered", why="unheard")
+    tell(None, ended, None)
     assert capfd.readouterr().err.splitlines() == ["m: nothing was ever answered"]
     ended.why = "gone"
-    tell(None, ended)
+    tell(None, ended, None)
     assert "80 calls" in capfd.readouterr().err

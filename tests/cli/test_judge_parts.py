@@ -531,6 +531,7 @@ def test_an_address_that_cannot_be_parsed_says_why(monkeypatch):
 def test_a_judge_at_a_server_is_told_as_one_of_several(monkeypatch, capsys, db):
     ended, desk = object(), object()
     remote, told = Noted(ended), Noted()
+    monkeypatch.setattr("podium.store.open_store", lambda path: contextlib.nullcontext(("store", path)))
     monkeypatch.setattr("podium.judge.remote.judge_remote", remote)
     monkeypatch.setattr("podium.judge.remote.file_of", lambda each: "file.db" if each is desk else None)
     monkeypatch.setattr(
@@ -545,7 +546,7 @@ def test_a_judge_at_a_server_is_told_as_one_of_several(monkeypatch, capsys, db):
     settings = Settings(budget=9, concurrency=3, seed=4)
     assert remote.calls == [
         ((desk, ("asker", 4), settings), {"db": db or "file.db", "name": "robot", "told": "progress"})]  # fmt: skip
-    assert told.calls == [((None, ended), {"alone": False})]
+    assert told.calls == [((None, ended, ("store", db or "file.db")), {"alone": False})]
     assert capsys.readouterr().err == (
         "the ranking is of this judge's votes alone; the organiser's page has that of all\n"
     )
@@ -577,7 +578,7 @@ def runs(monkeypatch, folder):
 
     monkeypatch.setattr("podium.judge.pairs.judged", judged)
     monkeypatch.setattr(Model, "asker", asker)
-    monkeypatch.setattr(judging, "tell", lambda *args: noted.told.append(args))
+    monkeypatch.setattr(judging, "tell", lambda *args: noted.told.append(args[:2]))
     monkeypatch.setattr(judging, "progress", lambda: contextlib.nullcontext("progress"))
     monkeypatch.setattr(judging, "_write_report", lambda store, *args: noted.reports.append(args))
 

@@ -164,9 +164,9 @@ def test_durations_and_tokens():
     assert [judge_words._tokens(count) for count in (99_999, 100_000, 2_345_678)] == ["99,999", "0.10 M", "2.35 M"]
 
 
-def test_what_ended_a_run_is_said(capsys):
+def test_what_ended_a_run_is_said(capsys, monkeypatch):
     def ended(why="budget", until=30, pairs=3, path="c.db", **more):
-        tally = types.SimpleNamespace(words=lambda: ["numbers"], pairs=pairs, skips=1)
+        tally = types.SimpleNamespace(words=lambda: ["numbers"], pairs=pairs, skips=1, length=None)
         standing = types.SimpleNamespace(until_stable=until, until_stable_upper=until, far=until > 10 * pairs)
         given = {
             "tally": tally,
@@ -176,13 +176,12 @@ def test_what_ended_a_run_is_said(capsys):
             "words": "stopped",
             "standing": standing,
             "ranking": None,
-            "length_errors": None,
             "order": tuple("abcde"),
         }
         return types.SimpleNamespace(**given | more)
 
     def told(*args, **more):
-        judge_words.tell(*args, **more)
+        judge_words.tell(*args, None, **more)
         return capsys.readouterr().err.splitlines()
 
     assert told(None, ended(until=31))[-2] == (
@@ -200,14 +199,14 @@ def test_what_ended_a_run_is_said(capsys):
     assert len(told(None, ended(ranking=1))) == 3
     assert len(told(None, ended(until=0))) == 3
     assert told(None, ended("unheard", path=None)) == ["m: stopped"]
+    assert len(told(None, ended("stable"))) == 3
     assert "fewer than 55 % of the pairs have the same verdict" in told(None, ended("noise"))[-2]
     for kind in ("group", "sandwich"):
-        assert told(None, ended("stable", length_errors=kind))[1] == (
+        monkeypatch.setattr(judge_words, "_length_errors", lambda *_, kind=kind: kind)
+        assert told(None, ended("stable"))[1] == (
             "with length held constant: `podium campaign export calls --db c.db -o calls.jsonl`, then "
             f"`podium rank calls.jsonl --covariates length --side-effect --ci {kind}`"
         )
-    assert len(told(None, ended("stable", length_errors=None))) == 3
-    assert len(told(None, ended("stable", length_errors="group", path=None))) == 2
 
 
 def test_places_by_several_criteria_stand_side_by_side():

@@ -182,7 +182,7 @@ def test_calibration_bins_hold_equal_weight_and_tell_the_favourite():
 
 
 def test_rounding_decides_neither_the_favourite_nor_the_bin():
-    """Votes of one chance are in the order in which they came, whatever another machine adds to it in the last digit."""
+    """Votes of one chance are in the order in which they came, whatever a machine adds in the last digit."""
     rng = np.random.default_rng(0)
     chance, outcome = rng.choice([0.3, 0.5, 0.75], 95), rng.choice([0.0, 1.0], 95)
     noise = 1 + rng.choice([-2e-16, 0, 2e-16], 95)

@@ -109,6 +109,8 @@ def run(args: list[str] | None = None) -> None:
         os.environ.setdefault(name, value)
     with warnings.catch_warnings():
         warnings.simplefilter("always", PodiumWarning)
+        # Votes that decide everything have chances of exactly 0 or 1, which is told in words.
+        warnings.filterwarnings("ignore", "overflow encountered in exp", RuntimeWarning)
         warnings.showwarning = _show_warning
         try:
             code = main.main(args=args, prog_name="podium", standalone_mode=False)

@@ -97,7 +97,7 @@ def _judge_here(
                 say("one order: pairs are random, and the advantage of the first place is fitted")
             with progress() as told:
                 ended.append((title, judged(store, campaign, asker, settings, name=who.name, others=others, told=told)))
-            tell(title if len(source.criteria) > 1 else None, ended[-1][1])
+            tell(title if len(source.criteria) > 1 else None, ended[-1][1], store)
             if ended[-1][1].why in (*FAILED, "interrupted"):
                 break
             asker = who.asker(amount.seed)  # the last one was closed

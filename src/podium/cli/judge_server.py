@@ -24,13 +24,15 @@ LINK = "PODIUM_JUDGE_LINK"
 def judge_at(items: str | None, source: Source, who: Model, amount: Amount, report: Path | None) -> tuple[str, Judged]:
     """Judge through a server; returns the title and what came of it."""
     from podium.judge.remote import file_of, judge_remote
+    from podium.store import open_store
 
     _refuse_idle(items, source, amount, report)
     asker, settings = who.asker(amount.seed), amount.settings(who.concurrency)
     with _desk(str(source.server)) as desk, progress() as told:
         db = source.db or file_of(desk)
         ended = judge_remote(desk, asker, settings, db=db, name=who.name, told=told)
-    tell(None, ended, alone=False)
+    with open_store(db) as store:
+        tell(None, ended, store, alone=False)
     say("the ranking is of this judge's votes alone; the organiser's page has that of all")
     return "judge", ended
 

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from podium.cli.judge_options import Amount, Model, Source
     from podium.judge.pairs import Judged
     from podium.judge.settings import Progress
+    from podium.store.base import Store
+    from podium.store.reader import Reader
 
 __all__ = ["FAILED", "dry_run", "progress", "tell", "write"]
 
@@ -137,7 +139,7 @@ def _duration(seconds: float) -> str:
     )
 
 
-def tell(title: str | None, ended: Judged, *, alone: bool = True) -> None:
+def tell(title: str | None, ended: Judged, store: Store, *, alone: bool = True) -> None:
     """The judge in numbers, and what stopped it; not `alone`: what is stable depends on votes that are elsewhere."""
     from podium.campaign.standing import MAX_FORECAST
 
@@ -145,11 +147,11 @@ def tell(title: str | None, ended: Judged, *, alone: bool = True) -> None:
         say(f"{title}:")
     for line in ended.tally.words() if ended.why != "unheard" else ():  # calls that nobody heard are no figures
         say(line)
-    if ended.length_errors is not None and ended.path is not None:
+    if (ci := _length_errors(ended, store)) is not None:
         say(
             one_line(
                 f"with length held constant: `podium campaign export calls --db {ended.path} -o calls.jsonl`, then "
-                f"`podium rank calls.jsonl --covariates length --side-effect --ci {ended.length_errors}`"
+                f"`podium rank calls.jsonl --covariates length --side-effect --ci {ci}`"
             )
         )
     say(one_line(f"{ended.judge}: {ended.words}"))
@@ -162,6 +164,21 @@ def tell(title: str | None, ended: Judged, *, alone: bool = True) -> None:
         say("fewer than 55 % of the pairs have the same verdict in both orders; another model or question, or --anyway")
     if ended.path is not None:
         say(f"kept in {ended.path}; intervals cover this judge's noise and the pairs drawn, not whether it is right")
+
+
+def _length_errors(ended: Judged, store: Store) -> str | None:
+    """Where length decides: the `--ci` by which `podium rank` holds it constant; None where it cannot."""
+    from podium.judge.report import call_lines, length_errors
+
+    length = ended.tally.length
+    if ended.path is None or length is None or not length.is_off_half:
+        return None
+
+    def lines(reader: Reader) -> list[str]:
+        (campaign,) = (each.id for each in reader.campaigns() if each.slug == ended.campaign)
+        return list(call_lines(reader, campaign))
+
+    return length_errors(store.read(lines))
 
 
 def _beyond(ended: Judged) -> str:

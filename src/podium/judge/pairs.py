@@ -17,7 +17,7 @@ from podium.campaign.standing import Standing, standing
 from podium.errors import InputError
 from podium.judge import ledger as ledgers
 from podium.judge.asking import Asker, as_asker, header_of_asker
-from podium.judge.report import against, call_lines, length_errors, pairs_of, tally_of
+from podium.judge.report import against, pairs_of, tally_of
 from podium.judge.run import ROUNDING, Run
 from podium.judge.settings import Progress, Settings
 from podium.judge.tally import Agreement, Tally
@@ -74,8 +74,6 @@ class Judged:
         "unheard", "noise", "unread", "rejected", "refused".
     words : str
         The same in a sentence.
-    length_errors : str or None
-        Where length decides: the `--ci` by which `podium rank` holds it constant; None where it cannot.
     """
 
     path: str | None
@@ -86,7 +84,6 @@ class Judged:
     tally: Tally
     why: str
     words: str
-    length_errors: str | None = None
 
     @property
     def order(self) -> tuple[str, ...]:
@@ -284,10 +281,7 @@ def judged(
     tally = replace(tally, against=_compared(content, judge.id, compared), lost=run.progress.lost)
     words = REASONS[why].format(words=f": {run.words}" if run.words else "") + _above(settings, run.progress)
     ranking = _one_order_ranking(content, judge.id) if settings.one_order else None
-    by_length = None
-    if tally.length is not None and tally.length.is_off_half:
-        by_length = length_errors(store.read(lambda reader: list(call_lines(reader, campaign.id))))
-    return Judged(store.name, campaign.slug, who, standing(content), ranking, tally, why, words, by_length)
+    return Judged(store.name, campaign.slug, who, standing(content), ranking, tally, why, words)
 
 
 def _run(run: Run) -> str:
