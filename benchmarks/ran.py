@@ -16,6 +16,8 @@ HERE = Path(__file__).parent
 TRACED = HERE / "traced"
 RAN = HERE / "results" / "ran"
 
+ASSIGNED = " ="  # behind the name of what a module assigns
+
 Functions = Mapping[str, Collection[str]]  # of each source file, by its place in the project
 
 
@@ -50,23 +52,49 @@ def keep(name: str, said: str) -> None:
 
 
 def does_the_same(before: str, now: str, functions: Collection[str], package: bool = False) -> bool:
-    """Whether a module does the same when it is imported, and each of these functions of it when it runs."""
+    """Whether a module does the same when it is imported, and each of these functions of it when it runs.
+
+    A name that it assigns now and did not before (or the other way round) matters to those who use it.
+    """
     old, new = parts(before, package), parts(now, package)
-    return all(old.get(name) == new.get(name) for name in ("", *functions))
+    ran = ("", *functions)
+    if any(old.get(name) != new.get(name) for name in ran):
+        return False
+    assigned = {name for name in (*old, *new) if name.endswith(ASSIGNED)}
+    used = {name for name in assigned if any(_uses(new.get(part, ""), name.removesuffix(ASSIGNED)) for part in ran)}
+    return all(old.get(name) == new.get(name) for name in assigned if name in used or (name in old and name in new))
 
 
 def parts(source: str, package: bool = False) -> dict[str, str]:
     """What Python runs of a module: of each function and method, and under "" of the rest when it is imported.
 
-    Without docstrings, comments and what errors say. An import goes with the functions that use what it names; those of
-    a package (`__init__.py`) are what it hands out. A function that nothing decorates does nothing by being there; a
-    method may stand in the way of another one, so a class names its own.
+    Without docstrings, comments, what errors say and `__all__`. An import goes with the functions that use what it
+    names; those of a package (`__init__.py`) are what it hands out. A function that nothing decorates does nothing by
+    being there; a method may stand in the way of another one, so a class names its own. What the module assigns to a
+    name stands under that name, as in "DAY =".
     """
     tree = statements(source)
     imports = [] if package else [node for node in tree.body if isinstance(node, (ast.Import, ast.ImportFrom))]
     found: dict[str, list[ast.AST]] = {}
-    rest = _rest(tree.body, "", found, imports)
+    assigned = {node: names for node in tree.body if (names := _assigned(node))}
+    for node, names in assigned.items():
+        for name in names:
+            if name != "__all__":
+                found.setdefault(name + ASSIGNED, []).append(node)
+    rest = _rest([node for node in tree.body if node not in assigned], "", found, imports)
     return {name: _told(nodes, imports) for name, nodes in {**found, "": rest}.items()}
+
+
+def _assigned(node: ast.stmt) -> list[str]:
+    """The names to which a statement assigns; none if it does something else or more."""
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+    each = [name for target in targets for name in (target.elts if isinstance(target, ast.Tuple) else [target])]
+    names = [name.id for name in each if isinstance(name, ast.Name)]
+    return names if len(names) == len(each) else []
+
+
+def _uses(part: str, name: str) -> bool:
+    return f"Name(id={name!r}" in part
 
 
 def _rest(

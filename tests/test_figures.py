@@ -221,7 +221,12 @@ def test_what_ran_is_written_down_by_file_and_function(house):
         ("import floor, ceil", "import floor, ceil, exp", True),  # nobody who ran uses it
         ("def hidden(self): return 2", "def hidden(self): return 3", True),
         ("return floor(NUMBER)", "return floor(NUMBER) + 0", False),
+        ("NUMBER = 1", "NUMBER = 1\nOTHER: int = 2\nMORE, LESS = 3, 4\n__all__ = ['Cell']", True),
         ("NUMBER = 1", "NUMBER = 2", False),
+        ("NUMBER = 1\n", "", False),
+        ("NUMBER = 1", "NUMBER = 1\nfloor = abs", False),
+        ("NUMBER = 1", "NUMBER = 1\nceil, floor = abs, abs", False),
+        ("NUMBER = 1", "NUMBER = 1\nNUMBER += 1", False),
         ("import floor, ceil", "import trunc as floor, ceil", False),
         ("def hidden(self): return 2", "def hidden(self): return 2\n    def __str__(self): return ''", False),
         ("class Cell:", "class Cell(int):", False),

@@ -1,6 +1,7 @@
 """Ranking: order, table, words, and what it refuses."""
 
 import pickle
+from functools import partial
 
 import numpy as np
 import pytest
@@ -480,3 +481,25 @@ def test_ties_count_as_votes_and_rankings_with_other_errors_are_not_equal():
     assert ranking != Ranking("ab", [1.0, 2.5])
     assert ranking != Ranking("ab", [1.0, 2.0], unit=2.0)
     assert ranking != "ab"
+
+
+@pytest.mark.parametrize(
+    ("make", "ci"),
+    [
+        (podium.BradleyTerry, "auto"),
+        (partial(podium.BradleyTerry, l2=0), "auto"),
+        (partial(podium.BradleyTerry, l2=1), "hessian"),
+        (podium.BradleyTerry, "sandwich"),
+        (podium.RABF, "auto"),
+        (podium.RABF, "sandwich"),
+        (podium.DynamicBradleyTerry, "auto"),
+    ],
+)
+def test_a_printed_ranking_names_its_intervals_as_its_ranker_does(make, ci):
+    left, right = [*"abacbca"] * 4, [*"bccaabb"] * 4
+    votes = podium.Comparisons.from_arrays(left, right, time=np.arange(28.0))
+    model = make()
+    model.fit(votes, **({"features": np.array([[1.0], [2.0], [4.0]])} if make is podium.RABF else {}))
+    model.ranking_ = model.ranking_ if ci == "auto" else model.ranking_.with_uncertainty(ci)
+    kind = "credible" if model.credible_intervals_ else "confidence"
+    assert f"95 % {kind} intervals, relative to" in str(model.ranking_)

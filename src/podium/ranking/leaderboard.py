@@ -71,13 +71,17 @@ def interval_cells(
     ]
 
 
-def remarks(information: Information, asked: Source, used: Source, fixed: str) -> list[str]:
+def remarks(information: Information, asked: Source, used: Source, fixed: str, *, credible: bool = False) -> list[str]:
     """What stands below a table: what is held fixed, where the errors come from, and when not to trust them.
 
-    `asked` is what the user chose, `used` what it came to; `fixed` is what intervals hold fixed, in words.
+    `asked` is what the user chose, `used` what it came to; `fixed` is what intervals hold fixed, in words. They are
+    `credible` where they are a posterior's.
     """
     kind, cluster = used
-    lines = [f"95 % confidence intervals, relative to the {fixed} ({error_source(asked, used)})"]
+    named, source = "confidence", error_source(asked, used)
+    if credible:
+        named, source = "credible", "from the curvature of the posterior"
+    lines = [f"95 % {named} intervals, relative to the {fixed} ({source})"]
     if cluster is not None and information.cluster_count(cluster) < MIN_CLUSTERS:
         lines.append(few_clusters(information, cluster))
     if kind == "hessian" and asked[0] != "hessian" and not information.counted:

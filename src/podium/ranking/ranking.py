@@ -481,7 +481,14 @@ class Ranking:
             return ["no intervals: this ranking has scores only"]
         if not self._quick:
             return ["intervals are computed when asked for: .intervals(), .rank_intervals(), .to_frame()"]
-        lines = leaderboard.remarks(self.information, (self.uncertainty, self.cluster), self._source(), self.held_fixed)
+        within = self.posterior is not None and self.posterior.ridge == self.information.ridge  # as where scores move
+        lines = leaderboard.remarks(
+            self.information,
+            (self.uncertainty, self.cluster),
+            self._source(),
+            self.held_fixed,
+            credible=(self.credible or within) and self.uncertainty in ("auto", "hessian"),
+        )
         if self.posterior is not None and self.posterior.ridge > 0:
             lines.append(leaderboard.prior_words(self.posterior.ridge**-0.5))
         return lines
