@@ -386,6 +386,7 @@ def test_items_have_one_name_everywhere_on_a_screen(served, width, names):
     page.locator("#report[open]").wait_for()
     assert page.locator("#report").inner_text().split("\n")[1:] == [first, second, "Cancel"]
     page.keyboard.press("Escape")
+    page.locator("#report").wait_for(state="hidden")
     page.locator("[data-act=right]").click()
     page.locator("#said", has_text=f"{second} chosen").wait_for(state="attached")
 
