@@ -467,10 +467,10 @@ def test_texts_that_go_with_both_items_are_shown_once():
 def test_what_has_changed_of_a_judge_is_named():
     told = ledger.difference
     assert told({"model": "a", "podium": "1", "server": "x"}, {"model": "a", "podium": "2", "server": "y"}) is None
-    assert told({"parameters": {"t": 0}}, {"parameters": {"t": 1}}) == "parameters: t (0, now 1)"
-    assert told({"a": 1}, {}) == "a (1, now None)"
-    assert told({"a": {"b": 1}}, {"a": 2}) == "a ({'b': 1}, now 2)"
-    assert told({"b": 1, "a": 1}, {"b": 2, "a": 2}) == "a (1, now 2)"
+    assert told({"parameters": {"t": 0}}, {"parameters": {"t": 1}}) == "with --extra-body t 0, now with 1"
+    assert told({"a": 1}, {}) == "with the a 1, now without it"
+    assert told({"a": {"b": 1}}, {"a": 2}) == "with the a {'b': 1}, now with 2"
+    assert told({"b": 1, "a": 1}, {"b": 2, "a": 2}) == "with the a 1, now with 2"
 
 
 # ---- the simulated model ------------------------------------------------------------------------------------------
@@ -861,6 +861,40 @@ def test_pictures_are_shown_and_other_files_refused(store):
         material.add([Item(9, "song", "audio", None, "cd")], {})
 
 
+CHANGES = {
+    "--one-order": ({"orders": "both"}, {"orders": "one"}, "without --one-order, now with it"),
+    "two orders": ({"orders": "one"}, {"orders": "both"}, "with --one-order, now without it"),
+    "--answer": (
+        {"answer": "json", "prompt": "ab"},
+        {"answer": "word", "prompt": "cd"},
+        "with --answer 'json', now with 'word'",
+    ),
+    "--prompt": ({"prompt": "ab"}, {"prompt": "cd"}, "with the prompt (--prompt) of hash 'ab', now with 'cd'"),
+    "--max-tokens": (
+        {"parameters": {"max_tokens": 1}},
+        {"parameters": {"max_tokens": 2}},
+        "with --max-tokens 1, now with 2",
+    ),
+    "--extra-body": ({"parameters": {}}, {"parameters": {"top_p": 0.9}}, "without --extra-body top_p, now with 0.9"),
+    "--header": ({"headers": ["X-Team"]}, {"headers": []}, "with --header 'X-Team', now without it"),
+    "--command": ({"command": ["a", "b c"]}, {"command": ["a"]}, "with --command \"a 'b c'\", now with 'a'"),
+    "a model": (
+        {"model": "m", "command": ["a"]},
+        {"model": "m", "answer": "json"},
+        "without --answer, now with 'json'",
+    ),
+    "words": ({"question": "Taller?"}, {"question": "Older?"}, "with the question 'Taller?', now with 'Older?'"),
+    "own": ({"mood": (1, 2)}, {"mood": [1, 3]}, "with the mood [1, 2], now with [1, 3]"),
+    "moved": ({"server": "a", "podium": "1"}, {"server": "b", "podium": "2"}, None),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_changed_setting_is_told_by_its_option(change):
+    before, now, words = CHANGES[change]
+    assert ledger.difference(before, now) == words
+
+
 def test_a_judge_is_the_same_as_before_or_another(store):
     campaign = begun(store, instructions="Be fair.")
     first = ledger.joined(store, campaign, "m", {"model": "m"})
@@ -872,7 +906,7 @@ def test_a_judge_is_the_same_as_before_or_another(store):
     kept = store.read(lambda reader: ledger.header_of(reader, campaign.id, first.id))
     assert (kept["question"], kept["instructions"], kept["model"]) == ("Which?", "Be fair.", "m")
     assert store.read(lambda reader: ledger.header_of(reader, campaign.id, 99)) is None
-    with pytest.raises(InputError, match=r"'m' judged with another model \('m', now 'x'\); go on with the same"):
+    with pytest.raises(InputError, match=r"'m' judged with --model 'm', now with 'x'; go on with the same"):
         ledger.joined(store, campaign, "m", {"model": "x"})
     store.write(campaign.id, lambda writer: setup.invite(writer, ["Ann"], store.now()) and None)
     with pytest.raises(InputError, match="'Ann' is a person in this campaign; give the model another name by --as"):

@@ -128,9 +128,9 @@ def test_the_same_again_asks_nothing_and_another_model_needs_another_name(world,
         again = judge_pairs(texts, HttpJudge(server.url, "tiny"), **db, **Q)
         assert (again.order, len(server.requests)) == (first.order, asked)
         judge_pairs(texts, HttpJudge(server.url, "tiny"), name="m", **db, **Q)
-        with pytest.raises(InputError, match=r"'m' judged with another model \('tiny', now 'large'\); .* by --as"):
+        with pytest.raises(InputError, match=r"'m' judged with --model 'tiny', now with 'large'; .* by --as"):
             judge_pairs(texts, HttpJudge(server.url, "large"), name="m", **db, **Q)
-        with pytest.raises(InputError, match=r"parameters: temperature \(0.0, now 1.0\)"):
+        with pytest.raises(InputError, match=r"'tiny' judged with --temperature 0.0, now with 1.0;"):
             judge_pairs(texts, HttpJudge(server.url, "tiny", temperature=1.0), **db, **Q)
         asked = len(server.requests)
         with pytest.raises(InputError, match=r"votes of another model, 'm', .* those of 'large' .* by --as NAME"):

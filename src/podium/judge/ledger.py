@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import secrets
+import shlex
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -105,9 +106,7 @@ def joined(store: Store, campaign: Campaign, name: str, header: Mapping[str, Any
             before = header_of(writer, campaign.id, known.id)
             changed = None if before is None else difference(before, whole)
             if changed:
-                raise InputError(
-                    f"{name!r} judged with another {changed}; go on with the same, or give it another name by --as"
-                )
+                raise InputError(f"{name!r} judged {changed}; go on with the same, or give it another name by --as")
             if before is not None:
                 return known
         writer.append_event(Event(HEADER, {"judge": known.id, "header": whole}, f"judge {known.id}", now))
@@ -135,18 +134,40 @@ def header_of(reader: Reader, campaign: int, judge: int) -> dict[str, Any] | Non
 
 
 def difference(before: Mapping[str, Any], now: Mapping[str, Any]) -> str | None:
-    """What is not as it was, in words; the version and the address of the server may change.
+    """What is not as it was, as it follows on "judged"; the version and the address of the server may change.
 
     >>> difference({"model": "a", "answer": "json"}, {"model": "b", "answer": "json"})
-    "model ('a', now 'b')"
+    "with --model 'a', now with 'b'"
+    >>> difference({"orders": "both"}, {"orders": "one"})
+    'without --one-order, now with it'
     """
-    for name in sorted({*before, *now} - {"podium", "server"}):
-        old, new = before.get(name), now.get(name)
-        if isinstance(old, dict) and isinstance(new, dict) and old != new:
-            return f"{name}: {difference(old, new)}"
-        if json.dumps(old) != json.dumps(new):
-            return f"{name} ({old!r}, now {new!r})"
+    old, new = _typed(before), _typed(now)
+    names = [name for name in sorted({*old, *new}) if old.get(name) != new.get(name)]
+    for name in sorted(names, key=lambda name: not name.startswith("--")):  # of which others may be a consequence
+        was, became = old.get(name), new.get(name)
+        if was is None:
+            return f"without {name}, now with {became or 'it'}"
+        return f"with {name} {was}".rstrip() + (", now without it" if became is None else f", now with {became}")
     return None
+
+
+def _typed(header: Mapping[str, Any]) -> dict[str, str]:
+    """A header's settings and their values, as they are typed where they are options; a flag has no value."""
+    plain: dict[str, Any] = json.loads(json.dumps(header))
+    typed = {}
+    for name in ("model", "answer", "command", "headers"):
+        value = plain.pop(name, None)
+        if value:
+            words = shlex.join(value) if name == "command" else ", ".join(value) if name == "headers" else value
+            typed[f"--{name.removesuffix('s')}"] = repr(words)
+    if plain.pop("orders", None) == "one":
+        typed["--one-order"] = ""
+    for name, value in dict(plain.pop("parameters", {})).items():
+        ours = name in ("temperature", "max_tokens")
+        typed[f"--{name.replace('_', '-')}" if ours else f"--extra-body {name}"] = repr(value)
+    if "prompt" in plain:
+        typed["the prompt (--prompt) of hash"] = repr(plain.pop("prompt"))
+    return typed | {f"the {name}": repr(value) for name, value in plain.items() if name not in ("podium", "server")}
 
 
 def locked(store: Store, campaign: Campaign, name: str) -> Hold:
