@@ -609,7 +609,10 @@ def test_votes_on_new_items_are_taken_in_on_request(folder):
     Path("votes.csv").write_text("winner,loser,judge\na,zoe,Ann\n")
     refused = CliRunner().invoke(campaign.campaign, ["import", "votes.csv"])
     assert isinstance(refused.exception, InputError)
-    assert call("import", "votes.csv", "--add").stderr == "1 vote added, 1 item and 1 judge new\n"
+    assert call("import", "votes.csv", "--add").stderr == (
+        "judges see the labels alone of 'zoe', beside the texts of others; add them with their texts by "
+        "`podium campaign add-items` before votes on them\n1 vote added, 1 item and 1 judge new\n"
+    )
 
 
 def test_one_of_several_campaigns_is_named(folder):

@@ -78,6 +78,26 @@ def test_labels_alone_and_a_server_elsewhere_are_said(folder, capfd):
     assert err[0] == SECRET
 
 
+def test_items_without_a_text_beside_texts_are_named(folder, capfd):
+    call(capfd, "campaign", "new", "items.csv")
+    (folder / "bare.csv").write_text("id\nd\ne\n")
+    err = call(capfd, "campaign", "add-items", "bare.csv")[1]
+    alone = "judges see the labels alone of 'd' and 'e', beside the texts of others"
+    assert err == [
+        f"{alone}: no text or file stands beside them; --text COLUMN shows another column",
+        "2 items added, 5 in all",
+    ]
+    (folder / "full.csv").write_text("id,text\nf,cola\n")
+    assert call(capfd, "campaign", "add-items", "full.csv")[1] == ["1 item added, 6 in all"]
+    (folder / "late.csv").write_text("winner,loser\na,g\n")
+    err = call(capfd, "campaign", "import", "late.csv", "--add")[1]
+    assert err[0].startswith(
+        "judges see the labels alone of 'g', beside the texts of others; add them with their texts"
+    )
+    call(capfd, "campaign", "new", "labels.csv", "--db", "labels.db")
+    assert call(capfd, "campaign", "add-items", "bare.csv", "--db", "labels.db")[1] == ["2 items added, 4 in all"]
+
+
 def test_marks_that_cannot_be_given_yet_say_why(folder, capfd):
     (folder / "known.csv").write_text("item,mark\na,10\nb,90\n")
     call(capfd, "campaign", "new", "items.csv", "--known-marks", "known.csv")

@@ -626,6 +626,19 @@ def test_the_organisers_day_from_upload_to_export(served, tmp_path):
     assert saved.value.suggested_filename == "drinks-ranking.csv"
 
 
+def test_added_items_without_a_text_are_told(served, tmp_path):
+    said = []
+    page = served.organiser("setup")
+    page.on("dialog", lambda dialog: (said.append(dialog.message), dialog.accept()))
+    (tmp_path / "bare.csv").write_text("id\n" + "".join(f"late {k}\n" for k in range(6)))
+    with page.expect_navigation():
+        page.locator("#file").set_input_files(tmp_path / "bare.csv")
+    page.get_by_role("link", name="late 5").wait_for()
+    assert len(said) == 1
+    assert "labels alone" in said[0]
+    assert "late 0, late 1, late 2, late 3 and 2 more" in said[0]
+
+
 def test_the_live_page_takes_new_votes_in_by_itself(served):
     page = served.organiser()
     page.get_by_text("Waiting for the first votes").wait_for()

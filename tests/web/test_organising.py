@@ -130,7 +130,7 @@ def test_a_zip_of_files_becomes_items(room):
         archive.writestr("deep/two.md", "# the second")
         archive.writestr("../../evil.txt", "stays inside")
     answer = room.organiser.post(f"{room.at}/items", files={"file": ("f.zip", packed.getvalue(), "application/zip")})
-    assert answer.json() == {"added": 3, "items": 11}
+    assert answer.json() == {"added": 3, "items": 11, "without_text": []}
     kinds = {each["label"]: each["kind"] for each in room.organiser.get(f"{room.at}/items").json()[8:]}
     assert kinds["one.txt"] == "text"
     assert kinds["deep/two.md"] == "markdown"

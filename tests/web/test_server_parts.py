@@ -749,7 +749,9 @@ def test_the_order_without_a_judge_is_that_of_the_campaign(room):
 
 def test_more_items_are_counted_with_those_there(room):
     answer = room.organiser.post(f"{room.at}/items", files=upload("more.csv", b"id,text\ny,1\nz,2\n"))
-    assert (answer.status_code, answer.json()) == (201, {"added": 2, "items": 10})
+    assert (answer.status_code, answer.json()) == (201, {"added": 2, "items": 10, "without_text": []})
+    bare = room.organiser.post(f"{room.at}/items", files=upload("bare.csv", b"id\nv\nw\n")).json()
+    assert bare == {"added": 2, "items": 12, "without_text": ["v", "w"]}
     one = room.organiser.get(f"{room.at}/items/9").json()
     assert one == {"code": 9, "label": "z", "withdrawn": False, "kind": "text", "html": "<p>2</p>", "media": None}
     room.organiser.patch(f"{room.at}/items/9", json={"withdrawn": True})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from codecs import BOM_UTF8
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ from podium.store.values import Item, Media
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Items", "media_type", "read_items"]
+__all__ = ["Items", "media_type", "read_items", "without_text"]
 
 MOST_TEXT = 1_000_000  # bytes of an item's text
 MOST_FILE = 10_000_000  # bytes of a picture, sound, film or page
@@ -111,6 +111,13 @@ def _warn_of_look_alikes(rows: dict[str, int], new: tuple[str, ...], known: froz
         return f"row {rows[labels[code]]}" if rows else ""
 
     warn_of_look_alikes("items", labels, place, stacklevel=3, known=len(known))
+
+
+def without_text(new: Iterable[Item], there: Iterable[Item]) -> list[str]:
+    """Labels of new items that have neither text nor file, where items that are there have: judges see these alone."""
+    if not any(item.body or item.media for item in there):
+        return []
+    return [item.label for item in new if not (item.body or item.media)]
 
 
 @dataclass(frozen=True, slots=True)

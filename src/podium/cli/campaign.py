@@ -15,7 +15,7 @@ from podium.cli.marking import Boundaries, Marking, Scale
 from podium.cli.options import MAX_COUNT, SEED, NumberRange, output_options, split_names, text_of
 from podium.cli.output import Output, say
 from podium.errors import InputError
-from podium.text import counted
+from podium.text import counted, named
 
 if TYPE_CHECKING:
     from podium.store.base import Store
@@ -181,7 +181,7 @@ def add_items(
 ) -> None:
     """Add the ITEMS of a table or a folder while the campaign runs; votes so far stay."""
     from podium.campaign import setup
-    from podium.campaign.items import read_items
+    from podium.campaign.items import read_items, without_text
 
     with _opened(db, name) as (store, it):
         known = store.read(lambda reader: reader.items(it.id))
@@ -189,6 +189,8 @@ def add_items(
         read = read_items(items, label=label, text=text, features=features, known=taken)
         now = store.now()
         store.write(it.id, lambda writer: setup.add_items(writer, read, now))
+    if bare := without_text(read.items, known):
+        say(f"{_alone(bare)}: no text or file stands beside them; --text COLUMN shows another column")
     say(f"{counted(len(read.items), 'item')} added, {len(known) + len(read.items):,} in all")
 
 
@@ -305,6 +307,7 @@ def import_(file: str, db: str, name: str | None, add: bool) -> None:
     """
     from podium.campaign.archive import is_archive, read_archive
     from podium.campaign.exchange import import_votes
+    from podium.campaign.items import without_text
 
     if is_archive(file):
         with _opened(db, None, new=True) as (store, _):
@@ -312,10 +315,18 @@ def import_(file: str, db: str, name: str | None, add: bool) -> None:
         say(f"campaign {whole.slug!r} in {_safe(db)}: {counted(whole.last_vote, 'row')} of votes")
         return
     with _opened(db, name) as (store, it):
+        there = store.read(lambda reader: reader.items(it.id))
         done = import_votes(store, it.id, file, store.now(), add=add)
+        added = store.read(lambda reader: reader.items(it.id))[len(there) :]
+    if bare := without_text(added, there):
+        say(f"{_alone(bare)}; add them with their texts by `podium campaign add-items` before votes on them")
     again = f", {counted(done.repeated, 'vote')} there already" if done.repeated else ""
     new = f"{counted(done.items, 'item')} and {counted(done.judges, 'judge')} new"
     say(f"{counted(done.votes, 'vote')} added{again}, {new}")
+
+
+def _alone(labels: list[str]) -> str:
+    return f"judges see the labels alone of {named(labels)}, beside the texts of others"
 
 
 def _safe(db: str) -> str:

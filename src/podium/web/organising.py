@@ -17,7 +17,7 @@ from starlette.concurrency import run_in_threadpool
 
 from podium.campaign import setup
 from podium.campaign.exchange import import_votes, journal_lines, ranking_frame, votes_frame
-from podium.campaign.items import read_items
+from podium.campaign.items import read_items, without_text
 from podium.campaign.judges import without_judge
 from podium.campaign.options import Options
 from podium.campaign.standing import LEVEL, Share, Standing, pairs_left, stable_at
@@ -115,14 +115,14 @@ async def items(request: Request, campaign: Mine) -> list[dict[str, Any]]:
 
 
 @router.post("/campaigns/{campaign}/items", status_code=201)
-async def add_items(request: Request, campaign: Mine, file: Upload) -> dict[str, int]:
-    """Add the items of a file while the campaign runs; votes so far stay."""
+async def add_items(request: Request, campaign: Mine, file: Upload) -> dict[str, Any]:
+    """Add the items of a file while the campaign runs; votes so far stay. Beside texts, those without one are named."""
     state = state_of(request)
-    known = await state.read(lambda reader: frozenset(item.label for item in reader.items(campaign)))
-    read = await _uploaded(file, partial(read_items, known=known))
+    there = await state.read(lambda reader: reader.items(campaign))
+    read = await _uploaded(file, partial(read_items, known=frozenset(item.label for item in there)))
     now = await state.now()
     added = await state.write(campaign, lambda writer: setup.add_items(writer, read, now))
-    return {"added": len(added), "items": len(known) + len(added)}
+    return {"added": len(added), "items": len(there) + len(added), "without_text": without_text(added, there)}
 
 
 @router.get("/campaigns/{campaign}/items/{code}")

@@ -3,6 +3,7 @@
 import { $, $$, ask, element } from "./common.js";
 
 const FRESH_EVERY = 10000; // milliseconds
+const NAMED = 4; // labels named in a message
 const main = $("#main");
 const campaign = main.dataset.campaign;
 const here = `campaigns/${campaign}`;
@@ -166,7 +167,11 @@ document.addEventListener("change", (event) => {
   body.append("file", input.files[0]);
   const note = $("#problems");
   note.hidden = true;
-  if (form.dataset.upload) change(() => ask("POST", `${here}/${form.dataset.upload}`, body));
+  if (form.dataset.upload) change(() => ask("POST", `${here}/${form.dataset.upload}`, body), ({ without_text: bare = [] }) => {
+    const more = bare.length > NAMED ? ` and ${bare.length - NAMED} more` : "";
+    if (bare.length) alert(`Judges see the labels alone of these items, beside the texts of others: ${bare.slice(0, NAMED).join(", ")}${more}. The file has no text for them; withdraw them here if that is not what you want.`);
+    location.reload();
+  });
   if ("new" in form.dataset) {
     $("#file-name").textContent = input.files[0].name;
     change(() => ask("POST", "preview", body), ({ items, rows, labels_alone: alone }) => {
