@@ -426,6 +426,12 @@ def test_a_kept_standing_is_the_one_that_would_be_computed(store, monkeypatch):
     assert standing(content) == fresh(content)
 
 
+def spending(writer):
+    """A campaign that has used its budget, and nobody has noticed."""
+    writer.change(state="open", options=writer.locked.options | {"budget": 1})
+    return writer
+
+
 def test_whatever_changes_a_standing_a_kept_one_is_not_shown_for_it(store, monkeypatch):
     monkeypatch.setattr(codec, "PIECE", 1)
     bench = Bench(store, items=6)
@@ -444,6 +450,7 @@ def test_whatever_changes_a_standing_a_kept_one_is_not_shown_for_it(store, monke
         "withdraw, back": lambda w: setup.withdraw(w, 0, now, back=True),
         "set_options": lambda w: setup.set_options(w, {"top": 2}, now),
         "set_state": lambda w: setup.set_state(w, "paused", now),
+        "pause_if_spent": lambda w: setup.pause_if_spent(spending(w), now),
         "set_instructions": lambda w: setup.set_instructions(w, "Look twice.", now),
         "invite": lambda w: setup.invite(w, ["zoe"], now),
         "open_link": lambda w: setup.open_link(w, now, most=3),

@@ -1198,8 +1198,11 @@ def test_gold_pairs_of_items_that_are_there(store):
 def test_a_campaign_that_spent_its_budget_is_paused_once(store):
     bench = Bench(store, items=4, budget=2)
     planning.plan_once(store, bench.id, bench.now)
-    bench.do(lambda writer: planning._spent(writer, 2, 9))
-    bench.do(lambda writer: planning._spent(writer, 2, 10))
+    bench.do(lambda writer: setup.pause_if_spent(writer, 7))
+    assert bench.read(lambda reader: reader.campaign(bench.id)).state == "open"
+    bench.answer(0, times=2)
+    bench.do(lambda writer: setup.pause_if_spent(writer, 9))
+    bench.do(lambda writer: setup.pause_if_spent(writer, 10))
     told = [each for each in events(bench, "state") if each.who == "planner"]
     assert [(each.data, each.at) for each in told] == [
         ({"to": "paused", "why": "the budget of 2 votes is used"}, 9)]  # fmt: skip
@@ -1207,6 +1210,30 @@ def test_a_campaign_that_spent_its_budget_is_paused_once(store):
     lone = Bench(store, items=2)
     lone.do(lambda writer: setup.withdraw(writer, 1, 1))
     assert planning.plan_once(store, lone.id, lone.now) is None
+
+
+def test_a_used_budget_pauses_at_once_and_opens_only_once_it_is_raised(store):
+    bench = Bench(store, items=9, budget=3)
+    planner = planning.Planning(store)
+    planner.tick()
+    bench.answer(0, times=2)
+    skipped = bench.next(1).questions[0]
+    bench.vote(1, skipped.id, outcome=None)  # a skip is no vote: three rows, two votes
+    planner.tick()
+    state = lambda: bench.read(lambda reader: reader.campaign(bench.id)).state  # noqa: E731
+    assert state() == "open"
+    bench.answer(0, times=1)
+    planner.tick()
+    assert state() == "paused"
+    with pytest.raises(RefusedError, match=r"the budget of 3 votes is used; raise it under Set up"):
+        bench.do(lambda writer: setup.set_state(writer, "open", 5))
+    bench.do(lambda writer: setup.set_options(writer, {"budget": 4}, 5))
+    bench.do(lambda writer: setup.set_state(writer, "open", 5))
+    planner.tick()
+    assert state() == "open"
+    bench.do(lambda writer: setup.set_options(writer, {"budget": 1}, 6))
+    assert state() == "paused", "less than there are votes"
+    assert events(bench, "state")[-1].data["why"] == "the budget of 1 vote is used"
 
 
 def test_a_second_campaign_has_numbers_of_its_own(store):

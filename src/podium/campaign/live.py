@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from podium.campaign.options import Options
 from podium.data.comparisons import Comparisons
 from podium.errors import InputError
 from podium.store.codec import VoteArrays
 from podium.store.content import Content
 from podium.store.values import KINDS
 
-__all__ = ["Live", "live_comparisons", "live_votes", "tired_pairs"]
+if TYPE_CHECKING:
+    from podium.store.reader import Reader
+
+__all__ = ["Live", "live_comparisons", "live_votes", "spent", "tired_pairs"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,6 +74,15 @@ def live_votes(content: Content, *, without: Collection[int] = (), withdrawn: bo
         predicted=votes.predicted()[rows],
         rows=rows,
     )
+
+
+def spent(reader: Reader, campaign: int) -> int | None:
+    """The budget of votes that a campaign has used; None where it has none, or some of it is left."""
+    it = reader.campaign(campaign)
+    budget = Options.of(it.options).budget
+    if budget is None or it.last_vote < budget:  # of the rows of the log, not all are votes that count
+        return None
+    return budget if len(live_votes(reader.content(campaign))) >= budget else None
 
 
 def tired_pairs(votes: VoteArrays, judges: int) -> list[tuple[int, int]]:

@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 
 from podium.active.planner import Planner
 from podium.campaign.choosing import PLANNER_KINDS, RANKS, loaded_planner, predicted, ranks_by_code
-from podium.campaign.live import Live, live_votes, tired_pairs
+from podium.campaign.live import Live, live_votes, spent, tired_pairs
 from podium.campaign.options import Options
+from podium.campaign.setup import pause_if_spent
 from podium.campaign.standing import Share, agreement, keep_standing, standing_of
 from podium.errors import PodiumError
 from podium.store import codec
@@ -48,6 +49,11 @@ def is_due(reader: Reader, campaign: Campaign, now: int) -> bool:
     items = len(reader.active_codes(campaign.id))
     judges = _judges_here(reader, campaign.id, now)
     return came >= max(1, items // 4) or (came > 0 and reader.count_open(campaign.id) < PER_JUDGE * judges)
+
+
+def _is_over(reader: Reader, campaign: Campaign) -> bool:
+    """Whether the budget is used, of which no plan would be made before long."""
+    return campaign.state == "open" and spent(reader, campaign.id) is not None
 
 
 def _judges_here(reader: Reader, campaign: int, now: int) -> int:
@@ -82,7 +88,7 @@ def plan_once(store: Store, campaign: int, now: int) -> Plan | None:
     if len(items) < 2:
         return None
     if options.budget is not None and len(live) >= options.budget:
-        store.write(campaign, lambda writer: _spent(writer, options.budget or 0, now))
+        store.write(campaign, lambda writer: pause_if_spent(writer, now))
         return None
     planner = loaded_planner(items, live, options, content.campaign.seed, content.campaign.plans)
     count = min(max(FEWEST, 2 * PER_JUDGE * judges, len(items) // 2), MOST)
@@ -185,16 +191,6 @@ def _replace_queue(
     return Plan(number, len(fresh), made["votes"], position, made["stable"], made["until_stable"])
 
 
-def _spent(writer: Writer, budget: int, now: int) -> None:
-    """The budget is used: no new pairs until the organiser raises it and opens again."""
-    if writer.locked.state == "open":
-        writer.clear_queue(everything=True)
-        writer.change(state="paused")
-        writer.append_event(
-            Event("state", {"to": "paused", "why": f"the budget of {budget} votes is used"}, "planner", now)
-        )
-
-
 def keep_snapshots(store: Store, content: Content) -> None:
     """Write the pieces of the log that are long enough and not kept yet; throw away pieces that do not fit."""
     votes, campaign = content.votes, content.campaign.id
@@ -253,5 +249,7 @@ class Planning:
         """Plan whatever is due."""
         now = self.store.now()
         for campaign in self.store.read(lambda reader: reader.campaigns()):
-            if self.store.read(partial(is_due, campaign=campaign, now=now)):
+            if self.store.read(partial(_is_over, campaign=campaign)):
+                self.store.write(campaign.id, lambda writer: pause_if_spent(writer, now))
+            elif self.store.read(partial(is_due, campaign=campaign, now=now)):
                 self.plans += plan_once(self.store, campaign.id, now) is not None

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from podium.campaign.items import Items
+from podium.campaign.live import spent
 from podium.campaign.options import Options, check_whole
 from podium.campaign.tokens import hash_of, is_token, new_token
 from podium.errors import InputError, RefusedError
@@ -31,6 +32,7 @@ __all__ = [
     "new_campaign",
     "new_link",
     "open_link",
+    "pause_if_spent",
     "reinstate",
     "rename",
     "revoke",
@@ -147,8 +149,21 @@ def set_state(writer: Writer, to: State, now: int) -> None:
         return
     if state not in STATES.get(to, ()):
         raise RefusedError("bad-state", f"the campaign is {state}; it cannot be {to} from there")
+    if to == "open" and (budget := spent(writer, writer.locked.id)) is not None:
+        raise RefusedError(
+            "spent", f"the budget of {counted(budget, 'vote')} is used; raise it under Set up, or empty it there"
+        )
     writer.change(state=to)
     writer.append_event(Event("state", {"to": to}, at=now))
+
+
+def pause_if_spent(writer: Writer, now: int) -> None:
+    """Give out no new pairs once the budget is used, until the organiser raises it and opens again."""
+    if writer.locked.state == "open" and (budget := spent(writer, writer.locked.id)) is not None:
+        writer.clear_queue(everything=True)
+        writer.change(state="paused")
+        why = f"the budget of {counted(budget, 'vote')} is used"
+        writer.append_event(Event("state", {"to": "paused", "why": why}, "planner", now))
 
 
 def set_options(writer: Writer, changes: dict[str, Any], now: int) -> Options:
@@ -157,6 +172,7 @@ def set_options(writer: Writer, changes: dict[str, Any], now: int) -> Options:
     _check_gold(chosen, [item.label for item in writer.items(writer.locked.id)])
     writer.change(options=chosen.stored())
     writer.append_event(Event("options", changes, at=now))
+    pause_if_spent(writer, now)
     return chosen
 
 
