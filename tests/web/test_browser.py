@@ -773,6 +773,23 @@ def test_names_with_commas_and_quotation_marks_stay_what_they_are_in_the_setting
     page.locator("#problems", has_text='gold, row 2: there is no item "O\'Neil"').wait_for()
 
 
+def test_settings_keep_every_digit_when_they_are_saved(served):
+    organiser, at = served.room.organiser, served.room.at
+    labels = [each["label"] for each in organiser.get(f"{at}/items").json()]
+    marks = {
+        "scale": [-1234567.5, 12345678],
+        "known": dict(zip(labels, [1234567, 0.1 + 0.2, 1e-7], strict=False)),
+        "boundaries": {"A": 7654321.25, "B": 1 / 3},
+    }
+    given = {"marks": marks, "check_share": 0.1234567, "lease_minutes": 1234.5678}
+    assert organiser.patch(at, json={"options": given}).status_code == 200
+    page = served.organiser("setup")
+    with page.expect_navigation():
+        page.locator("form", has_text="How much to ask").get_by_role("button", name="Save").click()
+    kept = organiser.get(at).json()["options"]
+    assert {name: kept[name] for name in given} == given
+
+
 def test_the_report_of_marks_and_grades_fits_a_phone(served):
     room = served.room
     wish = {"scale": [0, 15], "boundaries": {"A": 12, "B": 8, "C": 4}}

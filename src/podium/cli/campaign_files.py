@@ -104,7 +104,7 @@ def _marked_table(frame: pl.DataFrame, marked: Marked, room: int | None) -> str:
         "interval": ["" if each["lower"] is None else f"{each['lower']} … {each['upper']}" for each in own],
     }
     if "known" in frame.columns:
-        columns["known"] = ["" if value is None else f"{value:g}" for value in frame["known"]]
+        columns["known"] = ["" if value is None else f"{value:.15g}" for value in frame["known"]]
     if "grade" in frame.columns:
         columns["grade"] = [str(value) for value in frame["grade"]]
         columns["chance"] = ["" if value is None else chance(value) for value in frame["chance"]]

@@ -171,7 +171,7 @@ class Marking:
             ends = zip(frame["mark_lower"], frame["mark_upper"], strict=True)
             columns["interval"] = [f"{number(a, digits)} … {number(b, digits)}" for a, b in ends]
         if "known" in frame.columns:
-            columns["known"] = ["" if value is None else f"{value:g}" for value in frame["known"]]
+            columns["known"] = ["" if value is None else f"{value:.15g}" for value in frame["known"]]
         if "grade" in frame.columns:
             columns["grade"] = [str(value) for value in frame["grade"]]
         if "chance" in frame.columns:
@@ -191,7 +191,7 @@ class Marking:
                 ends = f"{number(row['mark_lower'], digits)} … {number(row['mark_upper'], digits)}"
                 found.setdefault("Mark from … to", {})[item] = ends, row["mark_lower"]
             if row.get("known") is not None:
-                found.setdefault("Known", {})[item] = f"{row['known']:g}", row["known"]
+                found.setdefault("Known", {})[item] = f"{row['known']:.15g}", row["known"]
             if row.get("grade") is not None:
                 found.setdefault("Grade", {})[item] = str(row["grade"]), mark
             if row.get("chance") is not None:

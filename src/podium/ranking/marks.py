@@ -275,7 +275,7 @@ def _warn_of_odd(
     for (label, mark), off, value in zip(known.items(), away.tolist(), p.tolist(), strict=True):
         if value < 0.05:
             warnings.warn(
-                f"the known mark of {label!r} is {mark:g}, but the other known marks and the votes say "
+                f"the known mark of {label!r} is {mark:.15g}, but the other known marks and the votes say "
                 f"{mark - off:.3g}, further off than chance leads to: check it, as it moves all marks",
                 DataWarning,
                 stacklevel=4,
@@ -352,13 +352,13 @@ def _checked_boundaries(
             raise InputError(f"the boundary of grade {name!r} is {mark!r}; give the least mark that earns it")
         if ends is not None and not min(ends) <= value <= max(ends):
             raise InputError(
-                f"the boundary of grade {name!r}, {value:g}, is outside the scale {ends[0]:g} to {ends[1]:g}"
+                f"the boundary of grade {name!r}, {value:.15g}, is outside the scale {ends[0]:.15g} to {ends[1]:.15g}"
             )
         if least and not turn * value < least[-1]:
             rule = "lower" if turn > 0 else "higher"
             raise InputError(
-                f"grade {name!r} begins at {value:g} and {names[-1]!r} at {turn * least[-1]:g}; name the best grade "
-                f"first, each with a {rule} boundary than the one before"
+                f"grade {name!r} begins at {value:.15g} and {names[-1]!r} at {turn * least[-1]:.15g}; name the best "
+                f"grade first, each with a {rule} boundary than the one before"
             )
         names.append(str(name))
         least.append(turn * value)

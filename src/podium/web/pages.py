@@ -343,7 +343,7 @@ def _short(report: JudgeReport) -> list[str]:
     words = [] if report.seconds is None else [f"{report.seconds:.0f}{NO_BREAK}s a pair"]
     words += [] if report.left is None else [f"{100 * report.left.value:.0f}\u00a0% left"]
     for what, share in (("agreed in", report.agreement), ("gold", report.gold)):
-        words += [] if share is None else [f"{what} {share.value * share.count:g} of {share.count}"]
+        words += [] if share is None else [f"{what} {share.value * share.count:.10g} of {share.count}"]
     return words
 
 
