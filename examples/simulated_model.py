@@ -6,6 +6,7 @@ starts the server, runs the command with the server's address in place of URL, a
 quality of each text, with noise, and leans a little to the text that is shown first.
 """
 
+import shutil
 import subprocess
 import sys
 
@@ -14,11 +15,16 @@ from podium.judge.simulated import simulated_model
 
 def main():
     """Serve while the command runs."""
-    if len(sys.argv) < 2:
+    words = sys.argv[1:]
+    if words in (["--help"], ["-h"]):
+        print(__doc__.strip())
+        return
+    if not words or words[0].startswith("-"):
         sys.exit("give a command, with URL in it")
+    if shutil.which(words[0]) is None:
+        sys.exit(f"there is no command {words[0]!r}; check its name")
     with simulated_model() as url:
-        command = [url if word == "URL" else word for word in sys.argv[1:]]
-        code = subprocess.run(command, check=False).returncode
+        code = subprocess.run([url if word == "URL" else word for word in words], check=False).returncode
     sys.exit(code)
 
 

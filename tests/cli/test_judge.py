@@ -392,6 +392,18 @@ def test_the_bundled_model_judges_the_bundled_essays(tmp_path):
     assert ended.stdout.count("\n") == len(pl.read_csv(examples / "street-essays.csv")) + 1
 
 
+@pytest.mark.parametrize(("words", "code", "said"), [
+    (["--help"], 0, "podium judge essays.csv"), ([], 1, "give a command, with URL in it"),
+    (["--budget", "3"], 1, "give a command, with URL in it"),
+    (["no-such-command", "URL"], 1, "there is no command 'no-such-command'"),
+])  # fmt: skip
+def test_the_bundled_model_explains_itself(words, code, said):
+    script = Path(__file__).parents[2] / "examples" / "simulated_model.py"
+    ended = subprocess.run([sys.executable, str(script), *words], capture_output=True, text=True, timeout=60)
+    assert (ended.returncode, said in ended.stdout + ended.stderr) == (code, True), ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
 def test_progress_tells_no_more_than_is_left():
     """Until stable where that is within the pairs allowed, else the time of all that are left."""
     from podium.cli.judge_words import _words
