@@ -131,7 +131,7 @@ def test_a_campaign_from_beginning_to_end(run, made, tmp_path):
     for verb, state in (("pause", "paused"), ("open", "open"), ("close", "closed")):
         assert f"is {state}" in run("campaign", verb).stderr
     run("campaign", "import", "votes.csv")
-    assert "21 votes there already" in run("campaign", "import", "votes.csv").stderr
+    assert "21 rows there already" in run("campaign", "import", "votes.csv").stderr
     assert len(run("campaign", "votes", "--format", "jsonl").stdout.splitlines()) == 21
     for what, name in (
         ("votes", "v.parquet"),

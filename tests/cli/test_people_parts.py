@@ -583,7 +583,7 @@ def test_all_can_be_taken_out_and_in_again(folder):
     call("new", "items.csv", "--title", "Drinks")
     Path("votes.csv").write_text("winner,loser,judge\na,b,Ann\nb,c,Ann\na,c,Ann\n")
     assert call("import", "votes.csv").stderr == "3 votes added, 0 items and 1 judge new\n"
-    assert call("import", "votes.csv").stderr == "0 votes added, 3 votes there already, 0 items and 0 judges new\n"
+    assert call("import", "votes.csv").stderr == "0 votes added, 3 rows there already, 0 items and 0 judges new\n"
     for suffix in ("csv", "json", "jsonl", "parquet"):
         assert call("export", "votes", "-o", f"v.{suffix}").stderr == f"wrote v.{suffix}\n"
         call("export", "ranking", "-o", f"r.{suffix.upper()}")

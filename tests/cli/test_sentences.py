@@ -98,6 +98,26 @@ def test_items_without_a_text_beside_texts_are_named(folder, capfd):
     assert call(capfd, "campaign", "add-items", "bare.csv", "--db", "labels.db")[1] == ["2 items added, 4 in all"]
 
 
+def test_an_import_tells_votes_from_skips_and_undone_ones(folder, capfd):
+    call(capfd, "campaign", "new", "items.csv")
+    pair = {"left": "a", "right": "b", "judge": "Ann"}
+    rows = [{"podium": "ask"}, pair | {"outcome": 1}, {"podium": "skip"} | pair, pair | {"outcome": 0}]
+    rows += [{"podium": "undo", "row": 2}, pair | {"outcome": 0.5}]
+    (folder / "ann.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    said = call(capfd, "campaign", "import", "ann.jsonl")[1]
+    assert said == ["3 votes, 1 skip and 1 undo added, 0 items and 1 judge new"]
+    said = call(capfd, "campaign", "import", "ann.jsonl")[1]
+    assert said == ["0 votes added, 5 rows there already, 0 items and 0 judges new"]
+
+
+def test_an_export_that_comes_back_says_nothing_of_scores(folder, capfd):
+    call(capfd, "campaign", "new", "items.csv")
+    head = "seq,time,judge,left,right,outcome,kind,undoes,reason,ms,version,counts\n"
+    row = "1,2026-01-01T00:00:00.000+00:00,Ann,a,b,1.0,chosen,,,,1,true\n"
+    (folder / "log.csv").write_text(head + row)
+    assert call(capfd, "campaign", "import", "log.csv")[1] == ["1 vote added, 0 items and 1 judge new"]
+
+
 def test_marks_that_cannot_be_given_yet_say_why(folder, capfd):
     (folder / "known.csv").write_text("item,mark\na,10\nb,90\n")
     call(capfd, "campaign", "new", "items.csv", "--known-marks", "known.csv")

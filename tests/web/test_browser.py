@@ -1,6 +1,7 @@
 """The app in a real browser: keys, clicks, touch, reload, no network, narrow screens, and the organiser's day."""
 
 import io
+import json
 import os
 import re
 import struct
@@ -637,6 +638,18 @@ def test_added_items_without_a_text_are_told(served, tmp_path):
     assert len(said) == 1
     assert "labels alone" in said[0]
     assert "late 0, late 1, late 2, late 3 and 2 more" in said[0]
+
+
+def test_what_was_taken_in_is_told(served, tmp_path):
+    page = served.organiser("export")
+    one, other = [each["label"] for each in served.room.organiser.get(f"{served.room.at}/items").json()][:2]
+    path = tmp_path / "ann.jsonl"
+    pair = {"left": one, "right": other, "judge": "Kim"}
+    path.write_text("\n".join(map(json.dumps, [{"podium": "ask"}, pair | {"outcome": 1}, {"podium": "skip"} | pair])))
+    page.locator("#votes-file").set_input_files(path)
+    page.locator("#taken", has_text=re.compile("^1 vote, 1 skip added$")).wait_for()
+    page.locator("#votes-file").set_input_files(path)
+    page.locator("#taken", has_text=re.compile("^0 votes added, 2 of the file there already$")).wait_for()
 
 
 def test_the_live_page_takes_new_votes_in_by_itself(served):

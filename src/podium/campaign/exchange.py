@@ -145,12 +145,14 @@ def _line(row: dict[str, Any]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What an import did."""
+    """What an import added, and how many rows of the file were there already."""
 
     votes: int
     repeated: int
     items: int
     judges: int
+    skips: int = 0
+    undos: int = 0
 
 
 @dataclass(slots=True)
@@ -208,12 +210,16 @@ def import_votes(store: Store, campaign: int, path: str, now: int, *, add: bool 
         return len(missing), known, who, len(writer.judges(campaign)) - before
 
     added, codes, who, new = store.write(campaign, prepare)
-    stored = 0
+    new_rows: list[Vote] = []
     for at in range(0, len(rows), MAX_VOTES_OF_COMMIT):
         piece = rows[at : at + MAX_VOTES_OF_COMMIT]
-        here = store.write(campaign, partial(_append, rows=piece, mark=mark, codes=codes, who=who, seqs=seqs, now=now))
-        stored, repeated = stored + here, repeated + len(piece) - here
-    return Imported(stored, repeated, added, new)
+        new_rows += store.write(
+            campaign, partial(_append, rows=piece, mark=mark, codes=codes, who=who, seqs=seqs, now=now)
+        )
+    undos = sum(each.undoes is not None for each in new_rows)
+    votes = sum(each.outcome is not None for each in new_rows)
+    repeated += len(rows) - len(new_rows)
+    return Imported(votes, repeated, added, new, len(new_rows) - votes - undos, undos)
 
 
 def _there(reader: Reader, campaign: int, rows: list[_Read]) -> dict[int, int]:
@@ -264,8 +270,8 @@ def _append(
     who: dict[str | None, int],
     seqs: dict[int, int],
     now: int,
-) -> int:
-    """Append what is not there yet; `seqs` learns which row of the log each line became."""
+) -> list[Vote]:
+    """Append what is not there yet, and return it; `seqs` learns which row of the log each line became."""
     campaign = writer.locked.id
     new: list[Vote] = []
     numbers = writer.client_rows(campaign, [f"{mark}:{row.line}" for row in rows])
@@ -286,7 +292,7 @@ def _append(
             vote = Vote(judge, id, target.left, target.right, None, undoes=target.seq)
         new.append(replace(vote, seq=seq, kind="import", received=at))
     writer.append_votes(new)
-    return len(new)
+    return new
 
 
 def _is_journal(data: bytes) -> bool:

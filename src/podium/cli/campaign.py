@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -316,13 +317,16 @@ def import_(file: str, db: str, name: str | None, add: bool) -> None:
         return
     with _opened(db, name) as (store, it):
         there = store.read(lambda reader: reader.items(it.id))
-        done = import_votes(store, it.id, file, store.now(), add=add)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "pairs of this campaign were chosen")  # which is about scores of them
+            done = import_votes(store, it.id, file, store.now(), add=add)
         added = store.read(lambda reader: reader.items(it.id))[len(there) :]
     if bare := without_text(added, there):
         say(f"{_alone(bare)}; add them with their texts by `podium campaign add-items` before votes on them")
-    again = f", {counted(done.repeated, 'vote')} there already" if done.repeated else ""
+    again = f", {counted(done.repeated, 'row')} there already" if done.repeated else ""
     new = f"{counted(done.items, 'item')} and {counted(done.judges, 'judge')} new"
-    say(f"{counted(done.votes, 'vote')} added{again}, {new}")
+    others = [counted(many, what) for many, what in ((done.skips, "skip"), (done.undos, "undo")) if many]
+    say(f"{' and '.join([', '.join([counted(done.votes, 'vote'), *others[:-1]]), *others[-1:]])} added{again}, {new}")
 
 
 def _alone(labels: list[str]) -> str:

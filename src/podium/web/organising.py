@@ -367,7 +367,7 @@ async def import_(request: Request, campaign: Mine, file: Upload) -> dict[str, i
     state = state_of(request)
     now = await state.now()
     done = await _uploaded(file, lambda path: import_votes(state.store, campaign, path, now))
-    return {"votes": done.votes, "repeated": done.repeated, "items": done.items, "judges": done.judges}
+    return asdict(done)
 
 
 async def _uploaded(file: UploadFile, use: Callable[[str], Any]) -> Any:

@@ -167,7 +167,13 @@ document.addEventListener("change", (event) => {
   body.append("file", input.files[0]);
   const note = $("#problems");
   note.hidden = true;
-  if (form.dataset.upload) change(() => ask("POST", `${here}/${form.dataset.upload}`, body), ({ without_text: bare = [] }) => {
+  if (form.dataset.upload === "import") change(() => ask("POST", `${here}/import`, body), (done) => {
+    const added = ["votes", "skips", "undos"].map((what) => [done[what], what]).filter(([many, what]) => many || what === "votes");
+    const words = added.map(([many, what]) => `${many.toLocaleString("en")} ${many === 1 ? what.slice(0, -1) : what}`).join(", ");
+    $("#taken").textContent = `${words} added${done.repeated ? `, ${done.repeated.toLocaleString("en")} of the file there already` : ""}`;
+    input.value = "";
+  });
+  if (form.dataset.upload === "items") change(() => ask("POST", `${here}/items`, body), ({ without_text: bare }) => {
     const more = bare.length > NAMED ? ` and ${bare.length - NAMED} more` : "";
     if (bare.length) alert(`Judges see the labels alone of these items, beside the texts of others: ${bare.slice(0, NAMED).join(", ")}${more}. The file has no text for them; withdraw them here if that is not what you want.`);
     location.reload();
