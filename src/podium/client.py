@@ -270,7 +270,7 @@ class Organiser(_Client):
         return rows
 
     def summary(self) -> dict[str, Any]:
-        """Whether to go on."""
+        """Whether to go on. Where it is `far` from stable, `until_stable` is None: it is not forecast."""
         summary: dict[str, Any] = self._asked({}, "GET", self._path("/summary"))
         return summary
 

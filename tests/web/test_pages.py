@@ -100,7 +100,7 @@ def test_the_live_page_is_given_where_the_campaign_stands(room, given):
 
 def test_the_live_page_before_any_vote(room, given):
     room.store.write(room.campaign, lambda writer: setup.withdraw(writer, 7, 1))
-    room.app.state.podium.trouble = "the disk is full"
+    room.app.state.podium.planning.trouble = "the disk is full"
     page = room.organiser.get("/o/live").text
     assert (given["items"], given["judges"], given["axis"], given["tiers"]) == (7, 1, [], [])
     assert (given["curve"], given["coverage"], given["look"], given["per_day"]) == (None, None, [], 0)

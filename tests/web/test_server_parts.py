@@ -771,6 +771,21 @@ def test_trying_takes_pairs_in_their_order(store, labels, pairs):
     assert (empty["questions"], empty["why"], empty["target"]) == ([], "done", 0)
 
 
+def test_trouble_that_is_over_is_not_told(room, monkeypatch):
+    def broken(jobs):
+        raise UnavailableError("the disk is full")
+
+    monkeypatch.setattr(room.store, "send", broken)
+    assert room.organiser.get(f"{room.at}/summary").json()["trouble"] is None, "nobody has noticed"
+    question = {"id": "a", "question": 1, "outcome": 1}
+    assert room.judge.post("/api/v1/votes", json={"votes": [question]}).status_code == 503
+    assert room.organiser.get(f"{room.at}/summary").json()["trouble"] == "the disk is full"
+    assert "the disk is full" in room.organiser.get("/o/live").text
+    monkeypatch.undo()
+    assert "the disk is full" not in room.organiser.get("/o/live").text
+    assert room.organiser.get(f"{room.at}/summary").json()["trouble"] is None
+
+
 def test_the_summary_of_a_campaign_is_its_standing(room):
     now = room.store.now()
     rows = [Vote(room.judge_id, str(k), k % 7, 7, 1.0, received=now - (2 * DAY if k < 4 else 0)) for k in range(14)]
@@ -780,7 +795,8 @@ def test_the_summary_of_a_campaign_is_its_standing(room):
     said = room.organiser.get(f"{room.at}/summary").json()
     truth = standing(room.store.read(lambda reader: reader.content(room.campaign)))
     assert (said["votes"], said["votes_today"], said["skips"], said["judges"]) == (17, 13, 1, 1)
-    for name in ("stable", "finished", "until_stable", "until_stable_upper", "far", "width"):
+    assert (said["until_stable"], said["until_stable_upper"]) == (None, None), "it is far from stable"
+    for name in ("stable", "finished", "far", "width"):
         assert said[name] == getattr(truth, name), name
     assert said["position"] == list(truth.position)
     share = truth.agreement

@@ -264,6 +264,7 @@ async def ranking(request: Request, campaign: Mine) -> list[dict[str, Any]]:
 async def summary(request: Request, campaign: Mine) -> dict[str, Any]:
     """Whether to go on: stable or about how many more votes, agreement on check pairs, and what is in trouble."""
     state = state_of(request)
+    await state.look_again(campaign)
     standing = await run_in_threadpool(state.standings.get, campaign)
     now = await state.now()
     came, content = await state.read(lambda reader: (reader.count_came(campaign, now - DAY), reader.content(campaign)))
@@ -284,8 +285,8 @@ def summary_of(state: State, standing: Standing, left: int, came: int, now: int)
         "agreement": _share(standing.agreement),
         "stable": standing.stable,
         "finished": standing.finished,
-        "until_stable": standing.until_stable,
-        "until_stable_upper": standing.until_stable_upper,
+        "until_stable": None if standing.far else standing.until_stable,
+        "until_stable_upper": None if standing.far else standing.until_stable_upper,
         "far": standing.far,
         "pairs_left": left,
         "stable_at": stable_at(standing, came if came < standing.votes and left and not standing.far else 0, now),

@@ -152,6 +152,7 @@ async def new_page(request: Request, who: OperatorHere) -> HTMLResponse:
 @router.get("/o/live")
 async def live_page(request: Request, who: OrganiserHere) -> HTMLResponse:
     state = state_of(request)
+    await state.look_again(who.campaign)
     now = await state.now()
     values = await run_in_threadpool(_live, state, who.campaign, now)
     return _page("live.html", here="live", **values)

@@ -13,7 +13,7 @@ from starlette.concurrency import run_in_threadpool
 from podium.campaign.marks import AllMarks
 from podium.campaign.planning import Planning
 from podium.campaign.standing import Standings
-from podium.errors import PodiumError
+from podium.errors import PodiumError, UnavailableError
 from podium.store.commits import Job
 from podium.store.values import Item, Question
 from podium.web.content import Shelf
@@ -99,6 +99,14 @@ class State:
         value = await answer
         self.trouble = None
         return value
+
+    async def look_again(self, campaign: int) -> None:
+        """Where something was in trouble, try a write that changes nothing: what is over is not told any more."""
+        if self.trouble is not None:
+            try:
+                await self.write(campaign, lambda writer: writer.change(state=writer.locked.state) and None)
+            except UnavailableError as problem:
+                self.trouble = str(problem)
 
     def _send(self, loop: asyncio.AbstractEventLoop) -> None:
         """Everything that came in this turn of the event loop goes to the writing thread together."""
