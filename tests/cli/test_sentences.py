@@ -116,6 +116,14 @@ def test_an_export_that_comes_back_says_nothing_of_scores(folder, capfd):
     row = "1,2026-01-01T00:00:00.000+00:00,Ann,a,b,1.0,chosen,,,,1,true\n"
     (folder / "log.csv").write_text(head + row)
     assert call(capfd, "campaign", "import", "log.csv")[1] == ["1 vote added, 0 items and 1 judge new"]
+    row += "2,2026-01-01T00:00:01.000+00:00,Ann,b,c,,chosen,,,,1,false\n"
+    row += "3,2026-01-01T00:00:02.000+00:00,Ann,c,a,1.0,chosen,,,,1,false\n"
+    row += "4,2026-01-01T00:00:03.000+00:00,Ann,c,a,,chosen,3,,,1,false\n"
+    (folder / "log.csv").write_text(head + row)
+    assert call(capfd, "campaign", "import", "log.csv")[1] == [
+        "0 votes added, 1 row there already, 0 items and 0 judges new; 3 rows of the file left out: undone, skipped or "
+        "not counted there"
+    ]
 
 
 def test_marks_that_cannot_be_given_yet_say_why(folder, capfd):

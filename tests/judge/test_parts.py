@@ -881,7 +881,7 @@ CHANGES = {
     "a model": (
         {"model": "m", "command": ["a"]},
         {"model": "m", "answer": "json"},
-        "without --answer, now with 'json'",
+        "with --command 'a', now without it",
     ),
     "words": ({"question": "Taller?"}, {"question": "Older?"}, "with the question 'Taller?', now with 'Older?'"),
     "own": ({"mood": (1, 2)}, {"mood": [1, 3]}, "with the mood [1, 2], now with [1, 3]"),

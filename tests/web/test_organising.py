@@ -211,7 +211,7 @@ def test_votes_are_taken_in_from_a_file_once(room):
     table = {"file": ("votes.csv", b"left,right,outcome,judge\na,b,1,kim\nb,c,0,kim\n", "text/csv")}
     assert room.organiser.post(f"{room.at}/import", files=table).json()["votes"] == 2
     assert room.organiser.post(f"{room.at}/import", files=table).json() == {
-        "votes": 0, "repeated": 2, "items": 0, "judges": 0, "skips": 0, "undos": 0
+        "votes": 0, "repeated": 2, "items": 0, "judges": 0, "skips": 0, "undos": 0, "left_out": 0
     }  # fmt: skip
     wrong = {"file": ("votes.csv", b"left,right,outcome\na,zebra,1\n", "text/csv")}
     assert "zebra" in room.organiser.post(f"{room.at}/import", files=wrong).json()["message"]

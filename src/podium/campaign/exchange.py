@@ -145,7 +145,7 @@ def _line(row: dict[str, Any]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What an import added, and how many rows of the file were there already."""
+    """What an import added, how many rows of the file were there already, and how many of an export do not count."""
 
     votes: int
     repeated: int
@@ -153,6 +153,7 @@ class Imported:
     judges: int
     skips: int = 0
     undos: int = 0
+    left_out: int = 0
 
 
 @dataclass(slots=True)
@@ -181,7 +182,11 @@ def import_votes(store: Store, campaign: int, path: str, now: int, *, add: bool 
     if data is None:
         raise InputError(f"no such file: {path}; check the path")
     mark = hashlib.sha256(data).hexdigest()[:16]
-    rows, excluded = _read_journal(path, data) if _is_journal(data) else (_read_table(path), set[str]())
+    excluded, left_out = set[str](), 0
+    if _is_journal(data):
+        rows, excluded = _read_journal(path, data)
+    else:
+        rows, left_out = _read_table(path)
     labels = {label: None for row in rows if row.undoes is None for label in (row.left, row.right)}
     seqs = store.read(partial(_there, campaign=campaign, rows=rows)) if any(row.at for row in rows) else {}
     there = {row.judge for row in rows if row.line in seqs}
@@ -219,7 +224,7 @@ def import_votes(store: Store, campaign: int, path: str, now: int, *, add: bool 
     undos = sum(each.undoes is not None for each in new_rows)
     votes = sum(each.outcome is not None for each in new_rows)
     repeated += len(rows) - len(new_rows)
-    return Imported(votes, repeated, added, new, len(new_rows) - votes - undos, undos)
+    return Imported(votes, repeated, added, new, len(new_rows) - votes - undos, undos, left_out)
 
 
 def _there(reader: Reader, campaign: int, rows: list[_Read]) -> dict[int, int]:
@@ -358,12 +363,14 @@ def _moment(text: Any) -> int | None:
     return int((at if at.tzinfo else at.replace(tzinfo=datetime.UTC)).timestamp() * 1000)
 
 
-def _read_table(path: str) -> list[_Read]:
+def _read_table(path: str) -> tuple[list[_Read], int]:
+    """The votes of a table, and how many rows of a campaign's export are no votes that count."""
     from podium.data.files import read_comparisons, scan_table
     from podium.data.tables.forms import LOG
 
     first = next(scan_table(path), None)
-    time = "time" if first is not None and set(first.columns) >= LOG | {"time"} else None
+    is_log = first is not None and set(first.columns) >= LOG
+    time = "time" if is_log and first is not None and "time" in first.columns else None
     votes = read_comparisons(path, keep="rows", time=time)
     if votes.weight is not None or votes.margin is not None:
         raise InputError(f"{path} has weights, counts or margins; a campaign takes single votes: give one row a vote")
@@ -373,9 +380,10 @@ def _read_table(path: str) -> list[_Read]:
     judge = none if votes.judge is None else votes.judge.tolist()
     at = none if votes.time is None else np.rint(votes.time * MS_OF_DAY).astype(np.int64).tolist()
     by: list[str | None] = [None if who is None else str(names[who]) for who in judge]
-    return [
+    rows = [
         _Read(number, str(votes.items[a]), str(votes.items[b]), value, who, at=when)
         for number, (a, b, value, who, when) in enumerate(
             zip(votes.left.tolist(), votes.right.tolist(), outcome, by, at, strict=True), start=1
         )
     ]
+    return rows, sum(piece.height for piece in scan_table(path)) - len(rows) if is_log else 0

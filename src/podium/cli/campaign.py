@@ -326,6 +326,8 @@ def import_(file: str, db: str, name: str | None, add: bool) -> None:
     again = f", {counted(done.repeated, 'row')} there already" if done.repeated else ""
     new = f"{counted(done.items, 'item')} and {counted(done.judges, 'judge')} new"
     others = [counted(many, what) for many, what in ((done.skips, "skip"), (done.undos, "undo")) if many]
+    if done.left_out:
+        new += f"; {counted(done.left_out, 'row')} of the file left out: undone, skipped or not counted there"
     say(f"{' and '.join([', '.join([counted(done.votes, 'vote'), *others[:-1]]), *others[-1:]])} added{again}, {new}")
 
 

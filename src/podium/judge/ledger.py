@@ -143,7 +143,8 @@ def difference(before: Mapping[str, Any], now: Mapping[str, Any]) -> str | None:
     """
     old, new = _typed(before), _typed(now)
     names = [name for name in sorted({*old, *new}) if old.get(name) != new.get(name)]
-    for name in sorted(names, key=lambda name: not name.startswith("--")):  # of which others may be a consequence
+    # What others may be a consequence of comes first.
+    for name in sorted(names, key=lambda name: (name != "--command", not name.startswith("--"))):
         was, became = old.get(name), new.get(name)
         if was is None:
             return f"without {name}, now with {became or 'it'}"

@@ -170,7 +170,7 @@ document.addEventListener("change", (event) => {
   if (form.dataset.upload === "import") change(() => ask("POST", `${here}/import`, body), (done) => {
     const added = ["votes", "skips", "undos"].map((what) => [done[what], what]).filter(([many, what]) => many || what === "votes");
     const words = added.map(([many, what]) => `${many.toLocaleString("en")} ${many === 1 ? what.slice(0, -1) : what}`).join(", ");
-    $("#taken").textContent = `${words} added${done.repeated ? `, ${done.repeated.toLocaleString("en")} of the file there already` : ""}`;
+    $("#taken").textContent = `${words} added${done.repeated ? `, ${done.repeated.toLocaleString("en")} of the file there already` : ""}${done.left_out ? `, ${done.left_out.toLocaleString("en")} left out: undone, skipped or not counted there` : ""}`;
     input.value = "";
   });
   if (form.dataset.upload === "items") change(() => ask("POST", `${here}/items`, body), ({ without_text: bare }) => {
