@@ -197,6 +197,7 @@ def _live(state: State, campaign: int, now: int) -> dict[str, Any]:
         "enough": MIN_CHECK_VOTES,
         "level": LEVEL,
         "trouble": summary["trouble"],
+        "paused": next((each.data.get("why") for each in reversed(events) if each.verb == "state"), None),
     }
 
 
