@@ -110,6 +110,14 @@ def test_an_import_tells_votes_from_skips_and_undone_ones(folder, capfd):
     assert said == ["0 votes added, 5 rows there already, 0 items and 0 judges new"]
 
 
+def test_an_import_names_no_options_as_a_way_out_that_it_has_not(folder, capfd):
+    call(capfd, "campaign", "new", "items.csv")
+    (folder / "odd.csv").write_text("a,b\n1,2\n")
+    said = refused(capfd, "campaign", "import", "odd.csv")
+    assert "cannot tell who won" in said
+    assert said.rstrip().endswith("an import has no such options: change the file instead")
+
+
 def test_an_export_that_comes_back_says_nothing_of_scores(folder, capfd):
     call(capfd, "campaign", "new", "items.csv")
     head = "seq,time,judge,left,right,outcome,kind,undoes,reason,ms,version,counts\n"

@@ -371,7 +371,12 @@ def _read_table(path: str) -> tuple[list[_Read], int]:
     first = next(scan_table(path), None)
     is_log = first is not None and set(first.columns) >= LOG
     time = "time" if is_log and first is not None and "time" in first.columns else None
-    votes = read_comparisons(path, keep="rows", time=time)
+    try:
+        votes = read_comparisons(path, keep="rows", time=time)
+    except InputError as problem:
+        if problem.options:
+            raise InputError(*problem.args, "; an import has no such options: change the file instead") from problem
+        raise
     if votes.weight is not None or votes.margin is not None:
         raise InputError(f"{path} has weights, counts or margins; a campaign takes single votes: give one row a vote")
     names = votes.judges

@@ -215,7 +215,10 @@ def _fetched(url: str) -> Any:
     scheme = urlsplit(url).scheme.lower()
     if scheme in ("postgres", "postgresql"):  # its address may hold a password
         export = "`podium campaign export votes --db ADDRESS -o votes.csv`"
-        raise InputError(f"a campaign in PostgreSQL is not read as a file; {export} writes its votes to one")
+        raise InputError(
+            f"a campaign in PostgreSQL is not read as a file; {export} writes its votes to one, "
+            "`export ranking` where it stands"
+        )
     if scheme not in ("http", "https"):
         raise InputError(
             f"{url}: from {scheme}:// only Parquet and Arrow IPC files are read; copy the file, or use http"
