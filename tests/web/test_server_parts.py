@@ -775,10 +775,12 @@ def test_the_live_page_says_why_a_campaign_pauses_by_itself(store):
     room = new_room(store, "abc", budget=2)
     rows = [Vote(room.judge_id, str(k), k, k + 1, 1.0) for k in range(2)]
     room.store.write(room.campaign, lambda writer: writer.append_votes(rows))
-    said = "the budget of 2 votes is used"
+    said = "its budget of 2 votes is used"
     assert said not in room.organiser.get("/o/live").text
     room.store.write(room.campaign, lambda writer: setup.pause_if_spent(writer, 1))
     assert said in room.organiser.get("/o/live").text
+    assert room.organiser.patch(room.at, json={"options": {"budget": 8}}).json()["state"] == "paused"
+    assert said not in room.organiser.get("/o/live").text, "it was raised"
     changed = {"options": {"budget": 9}, "state": "open"}
     assert room.organiser.patch(room.at, json=changed).json()["state"] == "open"
     assert room.organiser.patch(room.at, json={"state": "paused"}).json()["state"] == "paused"

@@ -169,6 +169,7 @@ def _live(state: State, campaign: int, now: int) -> dict[str, Any]:
     n = len(stands.places)
     summary = summary_of(state, stands, pairs_left(content), came, now)
     checks = int(live.of_kind("check").sum())
+    budget = Options.of(content.campaign.options).budget
     return {
         "campaign": content.campaign,
         "items": sum(item.withdrawn is None for item in content.items),
@@ -197,7 +198,7 @@ def _live(state: State, campaign: int, now: int) -> dict[str, Any]:
         "enough": MIN_CHECK_VOTES,
         "level": LEVEL,
         "trouble": summary["trouble"],
-        "paused": next((each.data.get("why") for each in reversed(events) if each.verb == "state"), None),
+        "used": budget if budget is not None and len(live) >= budget else None,
     }
 
 
