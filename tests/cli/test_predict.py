@@ -70,6 +70,24 @@ def test_from_a_season_to_chances(folder, run):
         assert float(third[f"{name}_lower"]) < chances[k] < float(third[f"{name}_upper"])
 
 
+def test_a_table_with_a_promoted_team_says_ways_on_that_work(folder, run):
+    assert run(["rank", "season.csv", "--save", "m.podium"]).exit_code == 0
+    asked = ["predict", "fixtures.csv", "--played", "season.csv", "--table", "--model"]
+    refused = run([*asked, "m.podium"])
+    assert refused.exit_code == 2
+    way = "leave its fixtures out, or fit a model that knows it by a row of --features, by --method rabf or dynamic"
+    assert f"'Dundee' is not in the model; correct the label, {way}" in refused.stderr
+    (folder / "teams.csv").write_text("team,budget\nAjax,9\nBrugge,7\nCeltic,5\nDundee,2\n")
+    for method in ("rabf", "dynamic --time Date"):
+        options = f"--features teams.csv --method {method} --save t.podium"
+        assert run(["rank", "season.csv", *options.split()]).exit_code == 0
+        table = run([*asked, "t.podium"])
+        assert table.exit_code == 0
+        assert {row["item"] for row in rows(table.stdout)} == {"Ajax", "Brugge", "Celtic", "Dundee"}
+    (folder / "fixtures.csv").write_text(FIXTURES.replace("21/10/2023,Celtic,Dundee\n", ""))
+    assert run([*asked, "m.podium"]).exit_code == 0
+
+
 def test_what_is_wrong_with_a_row_is_told_with_its_file(folder, run):
     assert run(["rank", "season.csv", "--save", "m.podium"]).exit_code == 0
     (folder / "gap.csv").write_text("home,away\nAjax,Brugge\nAjax,\n")

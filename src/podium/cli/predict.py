@@ -230,7 +230,14 @@ def _predict_table(model: Ranker, pairs: Comparisons, chosen: dict[str, Any], ou
     if played is not None and played.sided:
         _say_if_played(pairs, played)
     numbers = {name: chosen[name] for name in ("top", "draws", "seed")}
-    frame = final_table(model, pairs, played, points=points, **numbers)
+    try:
+        frame = final_table(model, pairs, played, points=points, **numbers)
+    except InputError as problem:
+        if "is not in the model" not in str(problem):
+            raise
+        others = "" if model.uses.features else ", by --method rabf or dynamic"
+        ways = ", leave its fixtures out, or fit a model that knows it by a row of ", Option("features"), others
+        raise InputError(*problem.args, *ways) from problem
     out.write(frame.rename({"top": f"top_{chosen['top'] or min(TOP, len(frame) - 1)}"}))
     say(f"{counted(len(pairs.left), 'fixture')} played {counted(int(chosen['draws']), 'time')}; equal points: by lot")
     if played is None:
