@@ -1,5 +1,6 @@
 """Scores that move, on the page: curves, the table at a few dates, and the chances of games to come."""
 
+import dataclasses
 import re
 import subprocess
 import sys
@@ -103,7 +104,7 @@ def test_games_to_come_have_the_chances_of_predict_proba(model, season):
 
 def heads(page, after):
     head = re.search(r"<thead>(.*?)</thead>", page[page.index(after) :], flags=re.DOTALL)[1]
-    return re.findall(r"<th[^>]*>(.*?)</th>", head)
+    return [re.sub("<span.*", "", text) for text in re.findall(r"<th[^>]*>(.*?)</th>", head)]
 
 
 def test_games_are_called_so_and_sides_by_where_they_play(model, season):
@@ -150,6 +151,33 @@ def test_on_a_phone_the_names_of_curves_are_seen_without_scrolling(model, tmp_pa
                     box = drawn.get_by_text(name).bounding_box()
                     assert box["x"] + box["width"] <= width, (name, tab)
                     assert box["height"] > 9, "letters that can be read"
+        browser.close()
+
+
+def test_on_a_phone_both_teams_of_a_game_to_come_and_its_chances_are_seen_and_no_name_is_broken(model, tmp_path):
+    fitted, games = model
+    long = [{"Brugge": "Mönchengladbach", "Celtic": "Wolverhampton Wanderers"}.get(item, item) for item in games.items]
+    games = dataclasses.replace(games, items=tuple(long))
+    fitted = fitted.unfitted().fit(games)
+    fixtures = Comparisons.from_pairs([("Mönchengladbach", "Wolverhampton Wanderers")])
+    Report(fitted.ranking_, games, model=fitted, fixtures=fixtures).write(tmp_path / "page.html")
+    path, playwright = browser_path(), pytest.importorskip("playwright.sync_api")
+    with playwright.sync_playwright() as engine:
+        browser = engine.chromium.launch(executable_path=path, args=list(FLAGS))
+        for width in (390, 1280):
+            page = browser.new_context(viewport={"width": width, "height": 800}).new_page()
+            page.goto(f"file://{tmp_path}/page.html")
+            page.get_by_text("Games to come", exact=True).first.click()
+            cells = page.locator("table.chances td:visible")
+            for cell in cells.all():
+                box = cell.bounding_box()
+                assert box["x"] + box["width"] <= width
+            assert "Wolverhampton Wanderers" in " ".join(" ".join(cells.all_inner_texts()).split())
+            lines = page.locator("table.chances td.item").first.evaluate(
+                "(cell) => { const range = document.createRange(); range.selectNode(cell.firstChild);"
+                " return range.getClientRects().length; }"
+            )
+            assert lines == 1, "of one word"
         browser.close()
 
 

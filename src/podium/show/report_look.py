@@ -136,7 +136,7 @@ box-shadow:0 8px 24px rgb(0 0 0/.25)}
 #card .w{background:var(--blue)}#card .t{background:var(--rule)}#card .l{background:var(--lose)}
 #card p{display:flex;justify-content:space-between;gap:.8rem;margin:.15rem 0}#card b{text-align:right}
 .odds{display:block;width:100%;height:.6rem}.odds .w{fill:var(--blue)}.odds .t{fill:var(--line)}
-.odds .l{fill:var(--lose)}.chances .odds{min-width:6rem}
+.odds .l{fill:var(--lose)}.chances .odds{min-width:6rem}.chances .when{white-space:nowrap}
 .curves{display:grid;grid-template-columns:repeat(auto-fill,minmax(9.5rem,1fr));gap:.8rem 1.2rem}
 .curves figure{margin:0;min-width:0}.curves svg{display:block;width:100%;height:5rem}
 .curves figcaption{font-size:.8rem;font-weight:600;white-space:nowrap;overflow:hidden;text-overflow:ellipsis}
@@ -145,7 +145,8 @@ box-shadow:0 8px 24px rgb(0 0 0/.25)}
 .curves polygon{fill:var(--span);opacity:.75}.curves svg>polyline{fill:none;stroke:var(--blue);stroke-width:2}
 @media (hover:none){a.anchor{display:none}}
 @media (max-width:40rem){.board th:first-child{width:2.8rem}
-.chances td.item{min-width:4.6rem;font-size:.9rem}.chances .n small{letter-spacing:-.03em}
+.chances td.item{font-size:.9rem;line-height:1.3}.chances td span{color:inherit;margin-top:.3rem}
+.chances .n small{letter-spacing:-.03em}
 input[type=search]{width:100%}.board .dot{r:3.5px;stroke-width:1}
 .pairs td{width:2.1rem}.pairs th[scope=row]{max-width:7rem;min-width:6rem;white-space:normal;line-height:1.15;
 font-size:.78rem;padding-left:.2rem}.pairs th[scope=row] i{min-width:0}

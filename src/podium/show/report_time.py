@@ -156,7 +156,8 @@ def fixtures_of(model: Any, fixtures: Comparisons | None, level: float | None = 
     with_ties = bool((possible[:, 1] > 0).any())
     times = fixtures.to_frame()["time"].to_list() if fixtures.time is not None else None
     one, other = ("Home", "Away") if fixtures.vote_is == "game" else ("Left", "Right")
-    heads = ('<th class="wide">When</th>' if times else "") + f"<th>{one}</th><th>{other}</th>"
+    heads = ('<th class="wide">When</th>' if times else "") + f'<th>{one}<span class="narrow">{other}</span></th>'
+    heads += f'<th class="wide">{other}</th>'
     half = " + ½ tie" if model.counts_ties_half_ else ""
     words = (f"{one} wins{half}", *["Tie"] * with_ties, f"{other} wins{half}")
     heads += "".join(f'<th class="n">{word}</th>' for word in words)
@@ -165,9 +166,10 @@ def fixtures_of(model: Any, fixtures: Comparisons | None, level: float | None = 
     for k in range(min(len(chances), MAX_FIXTURES)):
         win, tie, loss = chances[k].tolist()
         names = [one_line(fixtures.items[int(side[k])]) for side in (fixtures.left, fixtures.right)]
-        cells = f'<td class="wide">{escape(_day(times[k]))}</td>' if times else ""
-        day = f'<small class="narrow">{escape(_day(times[k]))}</small>' if times else ""  # on a phone, under the name
-        cells += f'<td class="item">{escape(names[0])}{day}</td><td class="item">{escape(names[1])}</td>'
+        cells = f'<td class="wide when">{escape(_day(times[k]))}</td>' if times else ""
+        below = f'<span class="narrow">{escape(names[1])}</span>'  # on a phone, which has no room for two columns
+        below += f'<small class="narrow">{escape(_day(times[k]))}</small>' if times else ""
+        cells += f'<td class="item">{escape(names[0])}{below}</td><td class="item wide">{escape(names[1])}</td>'
         shown = [0, 1, 2] if with_ties else [0, 2]
         if strange[k]:
             cells += '<td class="n" data-v=""></td>' * len(shown)
