@@ -280,9 +280,9 @@ def test_sides_and_ties_of_a_model():
     most = "no tie was seen: equals tie with chance 20.0 % at most (Davidson's ν = 0)"
     assert model_words._tie_words(0.0, (0.0, 0.5)) == most
     assert model_words._tie_words(0.0) == "no tie was seen: its chance is taken to be 0 (Davidson's ν = 0)"
-    assert (model_words._per(None), model_words._per(np.ones(1))) == (
+    assert (model_words._per(None, "game"), model_words._per(np.ones(1), "game")) == (
         "per unit",
-        "per standard deviation over the votes",
+        "per standard deviation over the games",
     )
 
 

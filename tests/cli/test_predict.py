@@ -353,3 +353,16 @@ def test_times_that_nothing_looks_at_are_refused(folder, run, command):
     result = run([*command, "--time", "Date"])
     assert result.exit_code == 2
     assert f"--time does not apply to podium {command[0]}" in result.stderr
+
+
+def test_what_is_said_of_games_calls_them_games(folder, run):
+    """Few of them, with a side, covariates, and scores outside their intervals."""
+    lines = ["home,away,result,rest,wet"]
+    for rest, (home, away, result) in enumerate(("AGA", "AEH", "EZD", "BGH", "GDH", "FGD", "ZGD", "EAH", "DFH", "FBA")):
+        lines.append(f"FC {home},FC {away},{result},{rest % 3},1")
+    (folder / "few.csv").write_text("\n".join(lines) + "\n")
+    for options in ("", "--side-effect", "--covariates rest --side-effect", "--l2 1 --covariates wet"):
+        result = run(["rank", "few.csv", *options.split(), "--level", "0.5"])
+        assert result.exit_code == 0, (options, result.stderr)
+        assert "game" in result.stderr
+        assert "vote" not in result.stderr, options

@@ -471,7 +471,7 @@ def test_effects_that_the_votes_do_not_bound_are_told_in_words():
     one = {"left": left, "right": right, "outcome": [1, 0] * 12, "length": [1.0, -1.0] * 12}
     other = one | {"outcome": ([1, 0, 0, 1, 1] * 5)[:24], "length": [2.0] * 24}
     leak, same = (Comparisons.from_frame(pl.DataFrame(each), covariates="length") for each in (one, other))
-    for votes, words in ((leak, "no number: the votes set no end to it"), (same, "not known from these votes")):
+    for votes, words in ((leak, "no number: nothing sets an end to it"), (same, "not known: the covariate is")):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             model = BradleyTerry().fit(votes)

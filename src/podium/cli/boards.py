@@ -214,7 +214,7 @@ def _remark(
     if ranking.posterior is not None and ranking.posterior.ridge > 0:
         noun = _noun(comparisons).replace("pair", "ranking") + "s"
         say(prior_words(ranking.posterior.ridge**-0.5, "that of all parts together" if pool else "the mean", noun))
-        _say_if_outside(ranking, intervals)
+        _say_if_outside(ranking, intervals, noun)
     if ranking.note:
         say(ranking.note)
 
@@ -228,7 +228,7 @@ def _say_if_open(frame: pl.DataFrame, votes: str) -> None:
             return
 
 
-def _say_if_outside(ranking: Ranking, intervals: Intervals) -> None:
+def _say_if_outside(ranking: Ranking, intervals: Intervals, votes: str = "votes") -> None:
     """Scores are pulled by the penalty and intervals are not: where the two part, a reader must be told."""
     if ranking.information is None or intervals.shown_level is None:
         return
@@ -237,6 +237,6 @@ def _say_if_outside(ranking: Ranking, intervals: Intervals) -> None:
     if outside:
         have = "item has its score" if outside == 1 else "items have their scores"
         say(
-            f"{outside:,} {have} outside the interval: the penalty pulls scores, and intervals are of the votes alone; "
-            "--l2 0.001 all but drops it"
+            f"{outside:,} {have} outside the interval: the penalty pulls scores, and intervals are of the {votes} "
+            "alone; --l2 0.001 all but drops it"
         )

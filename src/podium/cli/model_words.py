@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["words_about"]
 
-UNBOUNDED = "no number: the votes set no end to it, as it explains (almost) all of them"
+UNBOUNDED = "no number: nothing sets an end to it, as it explains (almost) every outcome"
 MAX_SHOWN = 12  # coefficients, outliers and judges put into words
 MIN_VOTES_PER_PARAMETER = 10.0  # below which effects at a fixed penalty are too large
 
@@ -39,7 +39,7 @@ def words_about(model: Any, level: float | None = 0.95, sds: np.ndarray | None =
     if isinstance(model, PlackettLuce):
         return _about_features(model, level, None, "ranking") + _about_ties(model)
     if isinstance(model, OnlineRABF):
-        lines = [f"{counted(model.n_votes_, 'vote')} learned from in all"]
+        lines = [f"{counted(model.n_votes_, noun)} learned from in all"]
         if model.feature_names_:
             lines.append("score per unit of each feature:")
             unknown = np.where(model.coef_ == 0.0, np.nan, 0.0)  # the same for every item
@@ -55,13 +55,13 @@ def words_about(model: Any, level: float | None = 0.95, sds: np.ndarray | None =
         return []
     lines, unit = [], model.ranking_.unit
     if model.covariate_names_:
-        lines.append(f"covariates, {unit_word(unit)} {_per(sds)}")
+        lines.append(f"covariates, {unit_word(unit)} {_per(sds, noun)}")
         each = unit if sds is None else unit * sds
         lines += _effects(model.covariate_names_, each * model.coef_, each * model.coef_std_errors_, level, sds, unit)
     if (error := model.side_effect_std_error_) is not None:
         lines.append(f"{_side_words(noun)}: {_side_effect(model.side_effect_, error, level, unit, unit_word(unit))}")
     if lines and model.votes_per_parameter_ < MIN_VOTES_PER_PARAMETER and not model.bias_reduction:
-        words = f"{model.votes_per_parameter_:.1f} votes for each score and effect estimated are few"
+        words = f"{model.votes_per_parameter_:.1f} {noun}s for each score and effect estimated are few"
         way = ", and effects may be too large; use --bias-reduction, or --l2 auto"
         if not any(UNBOUNDED in line for line in lines):
             way = way if model.sd_ is None else "; effects are corrected for it (Firth), and rough"
@@ -162,9 +162,9 @@ def _indented(columns: dict[str, list[str]]) -> list[str]:
     return ["  " + line.rstrip() for line in rows.splitlines()]
 
 
-def _per(sds: np.ndarray | None) -> str:
+def _per(sds: np.ndarray | None, noun: str) -> str:
     """What an effect is told for: a standard deviation of the covariate over the votes, where it is known."""
-    return "per unit" if sds is None else "per standard deviation over the votes"
+    return "per unit" if sds is None else f"per standard deviation over the {noun}s"
 
 
 def _about_features(model: Any, level: float | None, sds: np.ndarray | None, noun: str) -> list[str]:
@@ -189,7 +189,7 @@ def _about_features(model: Any, level: float | None, sds: np.ndarray | None, nou
             f"the {name} penalty stopped at the end of its range: the {noun}s hardly say how large it should be"
         )
     if model.covariate_names_:
-        lines.append(f"covariates, {_per(sds)}")
+        lines.append(f"covariates, {_per(sds, noun)}")
         each = 1.0 if sds is None else sds
         errors = each * model.covariate_std_errors_ if sure else 0.0 * model.covariate_coef_
         far = math.inf if model.in_margins else 1.0  # margins have no unit in which an effect is too large
@@ -243,7 +243,7 @@ def _effect_words(effect: float, error: float, level: float | None, sd: float | 
     if error != error:
         return "ignored: the same for every compared item"
     if sd == 0.0:
-        return "not known from these votes: the covariate is the same in all of them"
+        return "not known: the covariate is the same throughout"
     if sd is not None and max(abs(effect), error) > MAX_LOG_ODDS * unit:
         return UNBOUNDED
     return f"{effect:+.4g}{_half(error, level, '.2g')}"

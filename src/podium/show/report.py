@@ -513,7 +513,7 @@ def _diagnosis(diagnosis: Diagnosis, votes: str) -> list[str]:
     for finding in diagnosis.findings():
         mark = 'class="warn"' if finding.concern else ""
         parts.append(f"<p {mark}><b>{safe(finding.name)}.</b> {safe(finding.text)}</p>")
-    among = "" if diagnosis.decided is None else ", of all votes (the largest residual is of the decided ones)"
+    among = "" if diagnosis.decided is None else f", of all {votes} (the largest residual is of the decided ones)"
     rows = diagnosis.residuals.head(8).to_dicts()
     heads = (
         '<th>Item</th><th>Against</th><th class="n">Won</th><th class="n">Expected</th>'
