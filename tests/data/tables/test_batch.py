@@ -104,7 +104,10 @@ def test_the_arena_compares_what_both_sides_have():
         ({"winner": ["a", "b"], "loser": [1, 2]}, {}, "columns 'winner' and 'loser' hold labels of different kinds "
                                                       r"\(text and numbers\); make both text or both numbers"),
         (WINS | {"day": [1, None]}, {"time": "day"}, "row 12: day is empty; every vote needs its time"),
-        (WINS | {"x": [1.0, None]}, {"covariates": "x"}, "row 12: x is missing; give a finite number$"),
+        (WINS | {"x": [1.0, None]}, {"covariates": "x"},
+         "row 12: x is missing; fill it in, remove such rows, or leave the covariate out$"),
+        (WINS | {"x_a": ["", "  "], "x_b": [1, 2]}, {"covariates": "x"}, "row 11: x_a is missing, as in row 12; fill"),
+        (WINS | {"x": [None, float("inf")]}, {"covariates": "x"}, "row 11: x is missing; fill"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_named_with_its_file_and_row(columns, options, said):

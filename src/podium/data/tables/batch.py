@@ -19,6 +19,7 @@ from podium.data.tables.times import Times
 from podium.data.tables.values import as_labels, as_numbers, is_decimal_comma, summed
 from podium.data.validation import MAX_MARGIN, MAX_WEIGHT
 from podium.errors import InputError, Option
+from podium.text import named
 
 if TYPE_CHECKING:
     import polars as pl
@@ -305,7 +306,7 @@ class Batch:
     ) -> NDArray[np.float64]:
         """A column of finite numbers, at least `least`, of size at most `most`; with `structures`, sums of counts.
 
-        `lacking` says what is wrong with an empty cell.
+        `lacking` says what is wrong with an empty cell, and after a semicolon what to do.
         """
         column = self.frame[name]
         if structures and column.dtype.is_nested():
@@ -317,7 +318,11 @@ class Batch:
             value = column[int(bad[0])]
             value = value.decode() if isinstance(value, bytes) else value
             if lacking and is_missing(value):
-                self.fail(int(bad[0]), f"{name} {lacking}")
+                empty = np.array([k for k in bad[1:].tolist() if is_missing(column[k])], dtype=np.intp)
+                what, way = lacking.split("; ", 1)
+                rows = "row" if len(empty) == 1 else "rows"
+                more = f", as in {rows} {named(self.row_numbers(empty).tolist())}" if len(empty) else ""
+                self.fail(int(bad[0]), f"{name} {what}{more}; {way}")
             what = "is missing" if is_missing(value) else f"is {value}"
             wanted = "a finite number" if least == -np.inf else f"a finite number, {least:g} or more"
             wanted += "" if most == np.inf else f" between -{most:g} and {most:g}"
@@ -348,7 +353,11 @@ class Batch:
     def covariate(self, names: tuple[str, ...]) -> NDArray[np.float64]:
         """One column that holds left minus right, or two whose difference is taken."""
         arena = self.seen.style == "arena"
-        first, *second = (self.number(name, least=0.0 if arena else -np.inf, structures=True) for name in names)
+        least, lacking = (
+            0.0 if arena else -np.inf,
+            "is missing; fill it in, remove such rows, or leave the covariate out",
+        )
+        first, *second = (self.number(name, least, structures=True, lacking=lacking) for name in names)
         if arena:
             return (first - second[0]) / (first + second[0] + 1)
         return first - second[0] if second else first
