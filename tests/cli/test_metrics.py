@@ -1,6 +1,11 @@
 """`podium metrics`: TREC files or tables in, gains and paired tests out."""
 
+import csv
+import io
 import json
+import shlex
+import subprocess
+import sys
 
 import numpy as np
 import polars as pl
@@ -45,6 +50,28 @@ def test_gains_are_those_worked_out_by_hand(files, capfd):
     assert [rows[q]["recall@2"] for q in ("q1", "q2", "q3")] == [0.5, 1.0, 0.0]
     assert "3 judged queries, 1 of them not answered" in err
     assert "1 query of the run not judged" in err
+
+
+def test_one_file_may_come_by_standard_input_or_by_a_pipe(files):
+    line = f"{sys.executable} -m podium metrics -m ap --format csv"
+    qrels, first, other = (shlex.quote(str(files / name)) for name in ("qrels", "run", "other"))
+    for command in (
+        f"{line} {qrels} {first} {other}",
+        f"{line} {qrels} - {other} < {first}",
+        f"{line} - {first} {other} < {qrels}",
+        f"{line} {qrels} <(cat {first}) {other}",
+    ):
+        done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
+        means = [float(row["mean"]) for row in csv.DictReader(io.StringIO(done.stdout))]
+        assert means == pytest.approx([(0.5 + 0.5 + 0) / 3, (0.5 + 1 + 1) / 3]), done.stderr  # worked out by hand
+    for end, says in (
+        (f"{qrels} - - < {first}", "standard input can be read once only; name files for the others"),
+        (f"- - < {first}", "standard input can be read once only; name files for the others"),
+        (f"{qrels} - <&-", "standard input is empty; there is nothing to measure"),
+        (f"{qrels} - < {qrels}", "standard input: row 1 looks like a judgement"),
+    ):
+        done = subprocess.run(["bash", "-c", f"{line} {end}"], capture_output=True, text=True)
+        assert (done.returncode, done.stderr.startswith(f"podium: {says}")) == (2, True), done.stderr
 
 
 def test_the_gain_of_a_grade_is_the_grade_as_in_trec_or_grows_with_its_power(files, capfd):

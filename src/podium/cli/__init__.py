@@ -107,6 +107,8 @@ def run(args: list[str] | None = None) -> None:
     """Run the command line; our own errors leave as one line and exit code 2, never as a traceback."""
     for name, value in CALM_THREADS.items():
         os.environ.setdefault(name, value)
+    if sys.stdin is None:  # started with standard input closed: there is nothing to read, as each command says
+        sys.stdin = open(os.devnull)  # noqa: SIM115
     with warnings.catch_warnings():
         warnings.simplefilter("always", PodiumWarning)
         # Votes that decide everything have chances of exactly 0 or 1, which is told in words.

@@ -11,6 +11,7 @@ import click
 from podium.cli.help import GroupedCommand, option
 from podium.cli.options import MAX_COUNT, level_option, metric_options, output_options, seed_option
 from podium.cli.output import FORMATS, Output, cells, say
+from podium.cli.standings import source_of
 from podium.cli.typeset import Cell, latex, markdown
 from podium.errors import InputError, Option
 from podium.text import counted, fitted, number, p_value
@@ -95,7 +96,8 @@ def metrics(
 
     QRELS is a TREC file (query 0 document relevance) or a table with columns query, doc, relevance; a run is a TREC
     file (query Q0 document rank score tag) or a table with columns query, doc, score. Relevant documents that were not
-    retrieved count, documents not judged are irrelevant; the figures are those of `trec_eval -c`.
+    retrieved count, documents not judged are irrelevant; the figures are those of `trec_eval -c`. One of the files may
+    be - for standard input, which is a TREC file.
 
     Metrics: ap, rr, ndcg, dcg, auc, and with a cut-off prec@10, recall@100, hit@1, ndcg@10, rr@10; map, mrr, P@10,
     ndcg_cut_10 and recip_rank are understood. Every two runs are tested against each other, query by query: the letters
@@ -109,17 +111,19 @@ def metrics(
     from podium.metrics.trec import read_judgements, read_run, run_report
 
     twice = [path for path in dict.fromkeys(runs) if runs.count(path) > 1]
+    if "-" in twice or (qrels == "-" and "-" in runs):
+        raise InputError("standard input can be read once only; name files for the others")
     if twice:
         raise InputError(f"run {twice[0]} is given twice; name each once")
     if differences and per_query:
         raise InputError(Option("differences"), " and ", Option("per_query"), " are two tables; ask for one of them")
-    judged = read_judgements(qrels)
+    judged = read_judgements(source_of(qrels))
     options = {"ties": ties, "empty": empty, "gain": gain, "relevant_from": relevant_from, "kind": "gain"}
     wanted = [name.strip() for listed in names for name in listed.split(",")]
     void = _void(judged, wanted, relevant_from)
     reports = {}
-    for path in runs:
-        run = read_run(path)
+    for source in map(source_of, runs):
+        path, run = str(source), read_run(source)
         extra = run.filter(~pl.col("query").is_in(judged["query"].unique().implode()))["query"].n_unique()
         lacking = judged["query"].n_unique() - (run["query"].n_unique() - extra)
         try:

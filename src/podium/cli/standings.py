@@ -40,7 +40,10 @@ class Piped(BytesIO):
 
     def __init__(self, data: bytes, name: str) -> None:
         super().__init__(data)
-        self.name = name
+        self.name: str = name
+
+    def __str__(self) -> str:
+        return self.name
 
 
 def source_of(path: str) -> str | Piped:
