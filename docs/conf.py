@@ -5,6 +5,8 @@ import re
 import sys
 from pathlib import Path
 
+from docutils import nodes
+
 from podium._version import __version__
 
 project = "Podium"
@@ -34,12 +36,21 @@ napoleon_use_ivar = True  # a property of that name has an entry of its own
 napoleon_use_rtype = False
 default_role = "code"  # `x` is code, not a reference to guess at
 exclude_patterns = ["_build", "_templates"]
+MAX_SHORT_CODE = 30  # characters
 suppress_warnings = ["ref.python"]  # a word in the type of a parameter may be the name of two attributes
 
 
 def setup(app):
     """Docstrings are written to be read as they stand; what would mean something else to Sphinx is escaped here."""
     app.connect("autodoc-process-docstring", as_written, priority=900)  # after napoleon has read the sections
+    app.connect("doctree-resolved", short_code)
+
+
+def short_code(app, doctree, page):
+    """Mark code in a sentence whose every word has room on a line of a phone, so that none is broken after a hyphen."""
+    for code in doctree.findall(nodes.literal):
+        if max(map(len, code.astext().split()), default=0) <= MAX_SHORT_CODE:
+            code["classes"].append("short")
 
 
 def as_written(app, what, name, obj, options, lines):

@@ -155,6 +155,33 @@ def test_a_word_in_a_narrow_table_is_not_broken_into_letters():
         browser.close()
 
 
+def test_an_option_in_a_sentence_is_not_broken_after_its_hyphens(tmp_path):
+    """A page as the documentation is built, at widths in which every option comes to the end of a line."""
+    application, path = pytest.importorskip("sphinx.application"), browser_path()
+    playwright = pytest.importorskip("playwright.sync_api")
+    (tmp_path / "index.md").write_text(
+        "# Page\n\n" + "`--left-goals`, `podium rank --tie-count` and " * 20 + f"`{'a-' * 200}`\n"
+    )
+    settings = {
+        "extensions": ["myst_parser", "sphinx.ext.autodoc", "formulas"],
+        "html_theme": "basic",
+        "suppress_warnings": ["*"],
+    }
+    folders = (tmp_path, ROOT / "docs", tmp_path / "html", tmp_path / "trees")
+    application.Sphinx(*folders, "html", confoverrides=settings, status=None, warning=None).build()
+    with playwright.sync_playwright() as engine:
+        browser = engine.chromium.launch(executable_path=path, args=list(BROWSER_FLAGS))
+        page = browser.new_page()
+        page.set_content(f"<article>{re.search('<p>.*</p>', (tmp_path / 'html/index.html').read_text())[0]}</article>")
+        page.add_style_tag(path=ROOT / "docs" / "_static" / "podium.css")
+        for width in range(300, 400, 10):
+            page.set_viewport_size({"width": width, "height": 600})
+            rows = page.locator("code.short span.pre").evaluate_all("all => all.map(x => x.getClientRects().length)")
+            assert rows == [1] * 20 * 4
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+        browser.close()
+
+
 def test_what_is_copied_is_what_one_types(tmp_path):
     """The button's own function in a browser; what it gives of a console block is what `examples` runs."""
     path = browser_path()
