@@ -550,13 +550,24 @@ def test_a_constant_column_is_ignored_and_said(name):
     data, features, *_ = planted(20, 2, 300, np.random.default_rng(3))
     matrix = awkward(features)[name]
     alone = RABF().fit(data, None if "nothing" in name else features)
-    with pytest.warns(PodiumWarning, match="the same for every compared item; it cannot explain anything and is ignor"):
+    with pytest.warns(
+        PodiumWarning, match="the same for every compared item to 12 digits; it explains nothing and is ignored"
+    ):
         model = RABF().fit(data, matrix)
     assert_allclose(np.diff(model.ranking_.scores), np.diff(alone.ranking_.scores), atol=1e-6)
     assert_allclose(model.ranking_.std_errors, alone.ranking_.std_errors, rtol=1e-6)
     assert model.coef_[-1] == 0.0
     assert np.isnan(model.coef_std_errors_[-1])
     assert model.feature_names_[-1] in model.idle_features_
+
+
+def test_a_feature_that_differs_in_its_thirteenth_digit_is_not_called_simply_the_same():
+    """Its differences count once its mean is taken off."""
+    votes = Comparisons.from_pairs([("a", "b"), ("b", "c"), ("c", "a"), ("a", "c")] * 5)
+    small = np.array([[0.0], [1e-10], [-1e-10]])
+    with pytest.warns(PodiumWarning, match="'x1': the same for every compared item to 12 digits; it explains nothing"):
+        RABF().fit(votes, 1000 + small)
+    assert RABF().fit(votes, small).coef_std_errors_[0] > 0
 
 
 def test_a_text_that_differs_from_item_to_item_is_no_feature():

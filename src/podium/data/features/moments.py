@@ -25,7 +25,7 @@ def warn_of_columns(matrix: Matrix, names: Sequence[str], votes: int) -> tuple[s
     flat = [names[k] for k in np.flatnonzero(constant).tolist()]
     if flat:
         warnings.warn(
-            f"feature {few(flat)}: the same for every compared item; it cannot explain anything and is ignored",
+            f"feature {few(flat)}: the same for every compared item to 12 digits; it explains nothing and is ignored",
             DataWarning,
             stacklevel=3,
         )
