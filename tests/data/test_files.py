@@ -392,6 +392,20 @@ def test_labels_that_are_numbers_in_one_file_and_text_in_another_name_both(tmp_p
         read_comparisons(tmp_path)
 
 
+def test_a_pipe_of_the_shell_is_told_how_it_is_read():
+    code = "import sys; from podium import cli; cli.run(sys.argv[1:])"
+    for command in ("rank", "check", "rank -"):
+        line = f"{sys.executable} -c '{code}' {command} " + ("<(" if "-" not in command else "< <(")
+        done = subprocess.run(
+            ["bash", "-c", line + "printf 'winner,loser\na,b\nb,a\n')"], capture_output=True, text=True
+        )
+        if "-" in command:
+            assert done.returncode == 0, done.stderr
+        else:
+            assert done.returncode == 2
+            assert "a pipe is taken as standard input alone; give -, and pipe into the command" in done.stderr
+
+
 def test_files_that_cannot_be_read_are_named(tmp_path, monkeypatch):
     with pytest.raises(InputError, match=r"no such file: .*none.csv; check the path"):
         read_comparisons(tmp_path / "none.csv")

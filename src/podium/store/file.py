@@ -22,7 +22,10 @@ MAGIC = b"SQLite format 3\x00"
 def is_campaign_file(path: str) -> bool:
     """Whether this is a path to an SQLite file, perhaps with the name of a campaign in it after a #."""
     try:
-        with _parted(path)[0].open("rb") as file:
+        place = _parted(path)[0]
+        if not place.is_file():  # what is read of a pipe is gone
+            return False
+        with place.open("rb") as file:
             return file.read(len(MAGIC)) == MAGIC
     except (OSError, ValueError):
         return False

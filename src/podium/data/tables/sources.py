@@ -5,6 +5,7 @@ The format is what an option says, else what the name ends in, else what the fir
 
 from __future__ import annotations
 
+import errno
 import glob
 import gzip
 import io
@@ -190,7 +191,10 @@ def opened(source: Source) -> Iterator[Opened]:
             f"{source.name} is not {problem.encoding} text: {problem.reason}; open it as what it is"
         ) from problem
     except OSError as problem:
-        raise InputError(f"cannot read {source.name}: {problem.strerror or problem}; check the path") from problem
+        words = f"{problem.strerror or problem}; check the path"
+        if problem.errno == errno.ESPIPE:
+            words = "a pipe is taken as standard input alone; give -, and pipe into the command"
+        raise InputError(f"cannot read {source.name}: {words}") from problem
 
 
 @contextmanager
