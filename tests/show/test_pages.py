@@ -209,6 +209,8 @@ def test_what_is_taken_along_with_effects_left_in_is_that_leaderboard():
         model = BradleyTerry().fit(votes)
         plain = BradleyTerry().fit(told(time=None, covariates=None, covariate_names=None)).ranking_
     page = Report(model.ranking_, votes, model=model, beside=Beside(plain=plain), title="T", top=3)
+    below = re.findall(r'<td class="item">([^<]*).*?<span>without effects (\d+)</span>', str(page))  # on a phone
+    assert below == [(item, str(1 + sum(plain.scores > plain.score(item)))) for item in model.ranking_.order[:3]]
     kept = {name: b64decode(text).decode() for name, text in
             re.findall(r'download="([^"]+)" href="data:[^"]*base64,([^"]*)"', "".join(page._downloads(model.ranking_.to_frame(0.95), 3)))}  # fmt: skip  # noqa: E501
     assert ">T, style left in<" in kept["leaderboard-style-left-in.svg"]
@@ -799,12 +801,12 @@ def test_games_with_ties_and_dates_row_by_row():
                         time=np.array([last + 1, last + 2]), vote_is="game")  # fmt: skip
     parts = report_time.fixtures_of(model, games, None)
     heads, rows = texts("".join(parts))
-    assert heads == ["When", "Home", "Away", "Home wins", "Tie", "Away wins", "Chances"]
+    assert heads == ["When", "HomeAway", "Away", "Home wins", "Tie", "Away wins", "Chances"]  # on a phone in one column
     chances = model.predict_proba(games)
     for k, row in enumerate(rows):
         when = f"{last + 1 + k:.6g}"
         shares = [f"{100 * share:.0f} %" for share in chances[k]]
-        assert row == [when, f"{names[k]}{when}", names[k + 1], *shares, ""]
+        assert row == [when, f"{names[k]}{names[k + 1]}{when}", names[k + 1], *shares, ""]
     assert parts[1] == (
         '<p class="soft">The chance of each outcome by this model, as strengths may be at the date of the game.</p>'
     )

@@ -35,7 +35,7 @@ from podium.show.embedded import embed
 from podium.show.report_board import in_order, leaderboard
 from podium.show.report_look import MARKS, SCRIPT, STYLE
 from podium.show.report_pairs import head_to_head
-from podium.show.report_parts import Beside, answers, figure_of, matrix, sentence, size_of, tabs
+from podium.show.report_parts import WITHOUT, Beside, answers, figure_of, matrix, sentence, size_of, tabs
 from podium.show.report_sections import sections
 from podium.show.report_time import fixtures_of, over_time
 from podium.text import counted, one_line, percent
@@ -364,7 +364,7 @@ class Report:
             absent = "; new: not listed there" if new else ""
             sentences.append(f"Moved: places gained or lost since {self.beside.before_name}{absent}.")
         if self.beside.plain is not None:
-            sentences.append(f"Without effects: the rank with {self._effects().lower()} left in.")
+            sentences.append(f"{WITHOUT}: the rank with {self._effects().lower()} left in.")
         return [text for text in (*sentences, ranking.note) if text]
 
     def _history(self) -> list[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from podium.show.report_parts import Beside, anchor, anchors
+from podium.show.report_parts import WITHOUT, Beside, anchor, anchors
 from podium.text import counted, one_line
 
 if TYPE_CHECKING:
@@ -74,6 +74,7 @@ def leaderboard(
         under = [f"ranks {ranks}"] * with_intervals + [f"tier {row['tier']}"] * mixed
         under += [change] * (places != 0 and change != "")
         under += beside.told(item) if beside is not None else []
+        under += [f"{WITHOUT.lower()} {more[WITHOUT][item][0]}"] if item in more.get(WITHOUT, {}) else []
         small = (
             f'<small class="narrow">{" ".join(f"<span>{each}</span>" for each in under)}</small>' if under else ""
         )  # on a phone, under the name

@@ -21,7 +21,21 @@ if TYPE_CHECKING:
     from podium.data.rankings import Rankings
     from podium.ranking.ranking import Ranking
 
-__all__ = ["Beside", "anchor", "anchors", "answers", "figure_of", "listings", "matrix", "sentence", "size_of", "tabs"]
+__all__ = [
+    "WITHOUT",
+    "Beside",
+    "anchor",
+    "anchors",
+    "answers",
+    "figure_of",
+    "listings",
+    "matrix",
+    "sentence",
+    "size_of",
+    "tabs",
+]
+
+WITHOUT = "Without effects"  # the column of ranks with them left in
 
 
 @dataclass(frozen=True)
@@ -62,7 +76,7 @@ class Beside:
             for title, column in self.more.items()
         }
         if self.plain is not None:
-            cells["Without effects"] = {
+            cells[WITHOUT] = {
                 str(item): (f"{rank:,}", float(rank))
                 for item, rank in zip(self.plain.items, self.plain.ranks.tolist(), strict=True)
             }
