@@ -13,7 +13,7 @@ import click
 
 from podium.cli.help import Decorator, GroupedCommand, option
 from podium.cli.marking import Boundaries, Marking, Scale
-from podium.cli.options import MAX_COUNT, SEED, NumberRange, output_options, split_names, text_of
+from podium.cli.options import MAX_COUNT, SEED, URL, NumberRange, output_options, split_names, text_of
 from podium.cli.output import Output, say
 from podium.errors import InputError
 from podium.text import counted, named
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 __all__ = ["campaign"]
 
 DB = "campaign.db"
-URL = "http://127.0.0.1:8000"
 NEW = (
     ("podium campaign new essays.csv --title Essays --question 'Better?'", "a table of texts"),
     ("podium campaign new photos/ --title Photos --question 'Sharper?'", "a folder of files"),

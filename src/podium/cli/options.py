@@ -17,6 +17,7 @@ from podium.errors import InputError
 __all__ = [
     "MAX_COUNT",
     "SEED",
+    "URL",
     "NumberRange",
     "Penalty",
     "id_option",
@@ -71,6 +72,7 @@ class Penalty(click.ParamType):  # type: ignore[type-arg]  # not generic in olde
 
 
 SEED = click.IntRange(min=0)  # what numpy.random takes, everywhere
+URL = "http://127.0.0.1:8000"  # of `podium serve`, unless it is told another
 MAX_COUNT = 10**12  # of rows, votes or rounds; more than any table has, and what every library below can count to
 
 votes_argument = click.argument("votes", nargs=-1, required=True)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from podium.cli.campaign import URL
 from podium.cli.help import GroupedCommand, option
+from podium.cli.options import URL
 from podium.cli.output import say
 from podium.errors import InputError, PodiumError
 

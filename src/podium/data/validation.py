@@ -411,7 +411,7 @@ def is_pair(thing: Any) -> bool:
 
 
 def label_of(what: str, label: Any) -> Hashable:
-    """A label, which can be looked up and says something.
+    """A label, which can be looked up.
 
     >>> label_of("winner", ["tea"])
     Traceback (most recent call last):
@@ -421,10 +421,6 @@ def label_of(what: str, label: Any) -> Hashable:
         hash(label)
     except TypeError as problem:  # a tuple that holds a list claims to be Hashable
         raise InputError(f"{what}: {label!r} cannot be a label; use text, numbers or tuples") from problem
-    from podium.data.tables.labels import is_missing  # which takes its limits from here
-
-    if is_missing(label):
-        raise InputError(f"{what} is missing ({label!r}); name the item")
     return label  # type: ignore[no-any-return]
 
 

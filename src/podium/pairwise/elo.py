@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.data.comparisons import Comparisons, as_comparisons
-from podium.data.validation import flag_option, label_of, number_option
+from podium.data.tables.labels import item_of
+from podium.data.validation import flag_option, number_option
 from podium.errors import InputError, InPython, Option
 from podium.kernels.pairwise.online import elo
 from podium.pairwise.base import Ranker, Uses, logistic
@@ -99,7 +100,7 @@ class Elo(Ranker):
 
     def update(self, winner: Hashable, loser: Hashable, *, tie: bool = False, weight: float = 1.0) -> Self:
         """Go on with one vote, with neither side favoured."""
-        pair = label_of("winner", winner), label_of("loser", loser)
+        pair = item_of("winner", winner), item_of("loser", loser)
         if winner == loser:
             raise InputError(f"{winner!r} is compared with itself")
         self._check()

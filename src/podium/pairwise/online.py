@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from podium.data.comparisons import Comparisons, as_comparisons
 from podium.data.features import FeatureSpec, few, is_sparse, read_features
-from podium.data.validation import choice_option, flag_option, label_of, number_option
+from podium.data.tables.labels import item_of
+from podium.data.validation import choice_option, flag_option, number_option
 from podium.errors import DataWarning, InputError, InPython, Option
 from podium.kernels.pairwise.online import sgd
 from podium.pairwise._fit.rows import vote_targets
@@ -157,7 +158,7 @@ class OnlineRABF(Ranker):
         weight: float = 1.0,
     ) -> Self:
         """Go on with one vote; `margin` is for the squared loss."""
-        pair = label_of("winner", winner), label_of("loser", loser)
+        pair = item_of("winner", winner), item_of("loser", loser)
         if winner == loser:
             raise InputError(f"{winner!r} is compared with itself")
         if margin is not None and self.loss == "logistic":

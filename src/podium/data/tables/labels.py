@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.data.tables.arrow import text_views
-from podium.data.validation import FINE_TIMES, python_label
+from podium.data.validation import FINE_TIMES, label_of, python_label
 from podium.errors import DataWarning, InputError
 from podium.kernels.text import encode as kernel
 from podium.kernels.text import views as text_kernel
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     import polars as pl
 
 __all__ = [
-    "Numbering", "as_column", "encode", "encode_pair", "is_missing", "is_text", "number_records", "warn_of_look_alikes",
-    "warn_of_placeholders",
+    "Numbering", "as_column", "encode", "encode_pair", "is_missing", "is_text", "item_of", "number_records",
+    "warn_of_look_alikes", "warn_of_placeholders",
 ]  # fmt: skip
 
 Codes: TypeAlias = NDArray[np.int32]
@@ -306,6 +306,14 @@ def is_missing(label: object) -> bool:
         return label is None or bool(label != label)
     except (TypeError, ValueError):  # pandas.NA will not be compared, not even with itself
         return True
+
+
+def item_of(what: str, label: Any) -> Hashable:
+    """The label of an item, which can be looked up and says something."""
+    found = label_of(what, label)
+    if is_missing(found):
+        raise InputError(f"{what} is missing ({found!r}); name the item")
+    return found
 
 
 def warn_of_look_alikes(
