@@ -68,10 +68,10 @@ def does_the_same(before: str, now: str, functions: Collection[str], package: bo
 def parts(source: str, package: bool = False) -> dict[str, str]:
     """What Python runs of a module: of each function and method, and under "" of the rest when it is imported.
 
-    Without docstrings, comments, what errors say and `__all__`. An import goes with the functions that use what it
-    names; those of a package (`__init__.py`) are what it hands out. A function that nothing decorates does nothing by
-    being there; a method may stand in the way of another one, so a class names its own. What the module assigns to a
-    name stands under that name, as in "DAY =".
+    Without docstrings, comments, what errors and warnings say, and `__all__`. An import goes with the functions that
+    use what it names; those of a package (`__init__.py`) are what it hands out. A function that nothing decorates does
+    nothing by being there; a method may stand in the way of another one, so a class names its own. What the module
+    assigns to a name stands under that name, as in "DAY =".
     """
     tree = statements(source)
     imports = [] if package else [node for node in tree.body if isinstance(node, (ast.Import, ast.ImportFrom))]
@@ -135,11 +135,13 @@ def _only_for_types(node: ast.stmt) -> bool:
 
 
 def statements(source: str) -> ast.Module:
-    """What Python runs of a file, without docstrings, what errors say and which are known."""
+    """What Python runs of a file, without docstrings, what errors and warnings say and which are known."""
     tree = ast.parse(source)
     for node in ast.walk(tree):
         if isinstance(node, ast.Raise):
             node.exc = None
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "warnings.warn":
+            node.args = []
         if isinstance(body := getattr(node, "body", None), list):
             said = body[:1] if isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant) else []
             body[:] = [each for each in body if each not in said and not _imports_errors(each)]

@@ -120,6 +120,7 @@ FAKES = {
     "broken": "raise SystemExit(3)",
 }
 CODE = '''"""Of cells."""
+import warnings
 from math import floor, ceil
 NUMBER = 1
 def stays(): return floor(NUMBER)
@@ -130,6 +131,7 @@ class Cell:
     def shown(self):
         """One."""
         if self is None: raise ValueError("none")
+        if self == 7: warnings.warn("seven")
         return stays()
     def hidden(self): return 2
 '''
@@ -216,6 +218,8 @@ def test_what_ran_is_written_down_by_file_and_function(house):
         ("Of cells.", "Of some cells.", True),  # words for people
         ('"""One."""', '"""Two."""  # of them', True),
         ('ValueError("none")', 'TypeError("nothing")', True),
+        ('warnings.warn("seven")', 'warnings.warn(f"it is {7}")', True),
+        ("if self == 7", "if self == 8", False),
         ("def wrong(): return ceil(NUMBER)", "def wrong(): return 7", True),  # it did not run
         ("def wrong(): return ceil(NUMBER)", "", True),
         ("import floor, ceil", "import floor, ceil, exp", True),  # nobody who ran uses it

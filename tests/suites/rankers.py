@@ -25,6 +25,7 @@ from podium.evaluate.differences import read_settings, settings_of
 from podium.pairwise import METHODS, ranker
 from podium.pairwise.base import Uses
 from podium.pairwise.online import OnlineRABF
+from podium.pairwise.plackett_luce import PlackettLuce
 
 from helpers import simulate, thin_data
 
@@ -284,7 +285,8 @@ class RankerSuite:
         ids=lambda votes: type(votes).__name__,
     )
     def test_what_are_no_comparisons_is_refused_with_the_way_to_make_them(self, case, votes):
-        with pytest.raises(InputError, match=rf"not {type(votes).__name__}; make them by Comparisons\.from_"):
+        made = "Rankings" if isinstance(case.make(), PlackettLuce) else "Comparisons"
+        with pytest.raises(InputError, match=rf"not {type(votes).__name__}; make them by {made}\.from_"):
             case.make().fit(votes)
 
     def test_items_with_mirrored_votes_share_score_and_rank(self, case):

@@ -175,6 +175,12 @@ def _by_name(path: Path) -> Format | None:
     return SUFFIXES.get(suffixes[-1]) if suffixes else None
 
 
+def _why_not(problem: OSError) -> str:
+    if problem.errno == errno.ESPIPE:
+        return "a pipe is taken as standard input alone; give -, and pipe into the command"
+    return f"{problem.strerror or problem}; check the path"
+
+
 @contextmanager
 def opened(source: Source) -> Iterator[Opened]:
     """Open a source, unpack it, and settle its format; errors of reading become ours."""
@@ -191,10 +197,7 @@ def opened(source: Source) -> Iterator[Opened]:
             f"{source.name} is not {problem.encoding} text: {problem.reason}; open it as what it is"
         ) from problem
     except OSError as problem:
-        words = f"{problem.strerror or problem}; check the path"
-        if problem.errno == errno.ESPIPE:
-            words = "a pipe is taken as standard input alone; give -, and pipe into the command"
-        raise InputError(f"cannot read {source.name}: {words}") from problem
+        raise InputError(f"cannot read {source.name}: {_why_not(problem)}") from problem
 
 
 @contextmanager
