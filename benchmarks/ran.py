@@ -27,7 +27,6 @@ def tracing(said: Path, root: Path) -> dict[str, str]:
         "PODIUM_RAN": str(said),
         "PODIUM_RAN_ROOT": str(root),
         "PYTHONPATH": os.pathsep.join([str(TRACED), *filter(None, [os.environ.get("PYTHONPATH")])]),
-        "PYTHONPYCACHEPREFIX": str(root / "build" / "traced"),  # such code is compiled once, into a folder of its own
     }
 
 

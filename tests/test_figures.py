@@ -287,7 +287,7 @@ def test_tracing_sees_through_processes_and_leaves_the_words_of_a_function(tmp_p
         "subprocess.run([sys.executable, '-m', 'podium', '--version'], check=True)"
     )
     environment = {**os.environ, **ran.tracing(said, figures.ROOT)}
-    environment["PYTHONPYCACHEPREFIX"] = str(tmp_path / "compiled")
+    environment["PODIUM_RAN_COMPILED"] = str(tmp_path / "compiled")
     if Path(podium.__file__).parent.parent != figures.ROOT / "src":
         pytest.skip("the package under test is not that of this folder")
     subprocess.run([sys.executable, "-c", program], check=True, env=environment, cwd=figures.ROOT)
@@ -296,6 +296,8 @@ def test_tracing_sees_through_processes_and_leaves_the_words_of_a_function(tmp_p
     assert "src/podium/text.py:counted" not in names, "only looked at"
     assert "src/podium/__main__.py:" in names
     assert len({name for name in names if name.startswith("src/podium/cli/")}) > 3
+    assert list((tmp_path / "compiled").rglob("text.*.pyc")), "compiled once, whatever others do"
+    assert not list((tmp_path / "compiled").rglob("click"))
 
 
 def test_a_command_that_no_page_quotes_is_refused(house):

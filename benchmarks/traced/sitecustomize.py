@@ -16,6 +16,7 @@ from pathlib import Path
 
 ROOT = Path(os.environ.get("PODIUM_RAN_ROOT", Path(__file__).parent.parent.parent)).resolve()
 OURS = ("podium", "benchmarks", "papers")
+COMPILED = os.environ.get("PODIUM_RAN_COMPILED", str(ROOT / "build" / "traced"))
 SEEN: set[str] = set()
 
 
@@ -38,7 +39,12 @@ class Loader(SourceFileLoader):
     def get_code(self, fullname):
         if place := where(self.path):
             ran(f"{place}:")
-        return super().get_code(fullname)
+        before = sys.pycache_prefix, sys.dont_write_bytecode
+        sys.pycache_prefix, sys.dont_write_bytecode = COMPILED, False  # once, into a folder of its own
+        try:
+            return super().get_code(fullname)
+        finally:
+            sys.pycache_prefix, sys.dont_write_bytecode = before
 
     def source_to_code(self, data, path, *, _optimize=-1):
         if (place := where(path)) is None:
