@@ -16,7 +16,7 @@ from podium.show.report_look import SCRIPT
 from podium.show.report_parts import Beside, anchors, listings
 
 from helpers import simulate, thin_data
-from suites.browser import FLAGS, browser_path
+from suites.browser import FLAGS, browser_path, on_each_screen
 from suites.pages import Reader
 
 
@@ -283,16 +283,10 @@ def test_the_head_of_the_whole_stands_on_one_line_beside_many_groups(tmp_path):
     page = full_report(["a", "b", "c"], 60)
     beside = Beside(by="town", parts=dict.fromkeys(names, (page.ranking, page.comparisons)))
     Report(page.ranking, page.comparisons, beside=beside).write(tmp_path / "page.html")
-    path, playwright = browser_path(), pytest.importorskip("playwright.sync_api")
-    with playwright.sync_playwright() as engine:
-        browser = engine.chromium.launch(executable_path=path, args=list(FLAGS))
-        for width in (390, 1280):
-            shown = browser.new_context(viewport={"width": width, "height": 800}).new_page()
-            shown.goto(f"file://{tmp_path}/page.html")
-            shown.get_by_text("By town", exact=True).click()
-            head = shown.locator(".ranks th", has_text="Overall").get_by_role("button")
-            assert head.bounding_box()["height"] < 30, "one line"
-        browser.close()
+    for _, shown in on_each_screen(tmp_path / "page.html"):
+        shown.get_by_text("By town", exact=True).click()
+        head = shown.locator(".ranks th", has_text="Overall").get_by_role("button")
+        assert head.bounding_box()["height"] < 30, "one line"
 
 
 def test_a_survey_says_how_often_each_was_first_and_listed():

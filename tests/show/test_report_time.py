@@ -15,7 +15,7 @@ from podium.errors import InputError
 from podium.evaluate.diagnosis import score_history
 from podium.show.report import Report
 
-from suites.browser import FLAGS, browser_path
+from suites.browser import on_each_screen
 from suites.pages import Reader
 
 
@@ -137,21 +137,15 @@ def test_games_are_called_so_and_sides_by_where_they_play(model, season):
 def test_on_a_phone_the_names_of_curves_are_seen_without_scrolling(model, tmp_path):
     fitted, games = model
     Report(fitted.ranking_, games, model=fitted, history=score_history(games, points=4)).write(tmp_path / "page.html")
-    path, playwright = browser_path(), pytest.importorskip("playwright.sync_api")
-    with playwright.sync_playwright() as engine:
-        browser = engine.chromium.launch(executable_path=path, args=list(FLAGS))
-        for width in (390, 1280):
-            page = browser.new_context(viewport={"width": width, "height": 800}).new_page()
-            page.goto(f"file://{tmp_path}/page.html")
-            for tab in ("Over time", "Checks"):
-                page.get_by_text(tab, exact=True).click()
-                drawn = page.locator(".figure svg:visible")
-                assert drawn.count() == 1
-                for name in ("Brugge", "Espanyol"):
-                    box = drawn.get_by_text(name).bounding_box()
-                    assert box["x"] + box["width"] <= width, (name, tab)
-                    assert box["height"] > 9, "letters that can be read"
-        browser.close()
+    for width, page in on_each_screen(tmp_path / "page.html"):
+        for tab in ("Over time", "Checks"):
+            page.get_by_text(tab, exact=True).click()
+            drawn = page.locator(".figure svg:visible")
+            assert drawn.count() == 1
+            for name in ("Brugge", "Espanyol"):
+                box = drawn.get_by_text(name).bounding_box()
+                assert box["x"] + box["width"] <= width, (name, tab)
+                assert box["height"] > 9, "letters that can be read"
 
 
 def test_on_a_phone_both_teams_of_a_game_to_come_and_its_chances_are_seen_and_no_name_is_broken(model, tmp_path):
@@ -161,24 +155,18 @@ def test_on_a_phone_both_teams_of_a_game_to_come_and_its_chances_are_seen_and_no
     fitted = fitted.unfitted().fit(games)
     fixtures = Comparisons.from_pairs([("Mönchengladbach", "Wolverhampton Wanderers")])
     Report(fitted.ranking_, games, model=fitted, fixtures=fixtures).write(tmp_path / "page.html")
-    path, playwright = browser_path(), pytest.importorskip("playwright.sync_api")
-    with playwright.sync_playwright() as engine:
-        browser = engine.chromium.launch(executable_path=path, args=list(FLAGS))
-        for width in (390, 1280):
-            page = browser.new_context(viewport={"width": width, "height": 800}).new_page()
-            page.goto(f"file://{tmp_path}/page.html")
-            page.get_by_text("Games to come", exact=True).first.click()
-            cells = page.locator("table.chances td:visible")
-            for cell in cells.all():
-                box = cell.bounding_box()
-                assert box["x"] + box["width"] <= width
-            assert "Wolverhampton Wanderers" in " ".join(" ".join(cells.all_inner_texts()).split())
-            lines = page.locator("table.chances td.item").first.evaluate(
-                "(cell) => { const range = document.createRange(); range.selectNode(cell.firstChild);"
-                " return range.getClientRects().length; }"
-            )
-            assert lines == 1, "of one word"
-        browser.close()
+    for width, page in on_each_screen(tmp_path / "page.html"):
+        page.get_by_text("Games to come", exact=True).first.click()
+        cells = page.locator("table.chances td:visible")
+        for cell in cells.all():
+            box = cell.bounding_box()
+            assert box["x"] + box["width"] <= width
+        assert "Wolverhampton Wanderers" in " ".join(" ".join(cells.all_inner_texts()).split())
+        lines = page.locator("table.chances td.item").first.evaluate(
+            "(cell) => { const range = document.createRange(); range.selectNode(cell.firstChild);"
+            " return range.getClientRects().length; }"
+        )
+        assert lines == 1, "of one word"
 
 
 def test_elo_counts_each_teams_games(season):

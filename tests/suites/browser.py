@@ -21,3 +21,15 @@ def browser_path():
             pytest.fail(reason)
         pytest.skip(reason)
     return path
+
+
+def on_each_screen(path):
+    """A page in the browser, as wide as on a phone and on a laptop."""
+    found, playwright = browser_path(), pytest.importorskip("playwright.sync_api")
+    with playwright.sync_playwright() as engine:
+        browser = engine.chromium.launch(executable_path=found, args=list(FLAGS))
+        for width in (390, 1280):
+            page = browser.new_context(viewport={"width": width, "height": 800}).new_page()
+            page.goto(path.as_uri())
+            yield width, page
+        browser.close()

@@ -648,8 +648,10 @@ def test_what_was_taken_in_is_told(served, tmp_path):
     path.write_text("\n".join(map(json.dumps, [{"podium": "ask"}, pair | {"outcome": 1}, {"podium": "skip"} | pair])))
     page.locator("#votes-file").set_input_files(path)
     page.locator("#taken", has_text=re.compile("^1 vote, 1 skip added$")).wait_for()
+    assert len(served.votes()) == 2
     page.locator("#votes-file").set_input_files(path)
     page.locator("#taken", has_text=re.compile("^0 votes added, 2 of the file there already$")).wait_for()
+    assert len(served.votes()) == 2
 
 
 def test_the_live_page_takes_new_votes_in_by_itself(served):
